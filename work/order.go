@@ -1,0 +1,18 @@
+package work
+
+// Compare orders works for dispatch: deadline ascending, none last, ties by
+// arrival (G4). It is the order of the index that chooses them.
+func Compare(a, b Ref) int {
+	switch {
+	case a.Deadline.IsZero() && b.Deadline.IsZero():
+	case a.Deadline.IsZero():
+		return 1
+	case b.Deadline.IsZero():
+		return -1
+	default:
+		if order := a.Deadline.Compare(b.Deadline); order != 0 {
+			return order
+		}
+	}
+	return int(min(1, max(-1, a.ID-b.ID)))
+}
