@@ -10,16 +10,16 @@
 //
 // # States
 //
-//	            chosen by a pass            number + mark
-//	 pending ───────────────────► admitted ───────────────► attempting
-//	  ▲  ▲ ▲                        │  ▲                     │  │  │
-//	  │  │ └── window over,         │  │ nothing was sent,   │  │  │ 2xx
-//	  │  │     urgent elsewhere ────┘  └─ or lane retries ───┘  │  ▼
-//	  │  └──── third party's limit, uncertain, process lost ────┤ emitted
-//	  │                                                         │
-//	  └──── operator's retry ──── failed ◄──── rejected ────────┘
+//	           chosen by a pass            number + mark
+//	pending ───────────────────► admitted ───────────────► attempting
+//	 ▲  ▲ ▲                        │  ▲                     │  │  │
+//	 │  │ └── window over,         │  │ nothing was sent,   │  │  │ 2xx
+//	 │  │     urgent elsewhere ────┘  └─ or lane retries ───┘  │  ▼
+//	 │  └──── third party's limit, uncertain, process lost ────┤ emitted
+//	 │                                                         │
+//	 └──── operator's retry ──── failed ◄──── rejected ────────┘
 //
-//	 pending, admitted, failed ──── operator ────► cancelled
+//	pending, admitted, failed ──── operator ────► cancelled
 //
 // # Invariants
 //

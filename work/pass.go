@@ -12,7 +12,7 @@ func (tally Tally) Total() int {
 	return total
 }
 
-// Admission of a batch is its decisions and the workflows to start.
+// AdmissionBatch is what became of the governed works one pass considered.
 type AdmissionBatch struct {
 	// Chosen is how many works were considered.
 	Chosen int
