@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 
 	"internal/app":        {"*"},
 	"internal/playground": {"*"},
+	"internal/demo":       {"*"},
 	"internal/telemetry":  {"accounting", "activities/", "quota", "work", "emitter"},
 	"internal/submission": {"work"},
 	"internal/devstack":   {},
