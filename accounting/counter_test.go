@@ -289,3 +289,20 @@ func mapLength(t *testing.T, value any) int {
 	require.Equal(t, reflect.Map, length.Kind())
 	return length.Len()
 }
+
+// What arrives while the last flush is under way is written too.
+func TestCounter_CloseWritesWhatArrivesMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &store{}
+		bench := newBench(t, store, accounting.Options{Interval: time.Hour})
+		store.answer = func(call int) error {
+			if call == 1 {
+				bench.counter.Count(emission(work.Exempt, "ack"))
+			}
+			return nil
+		}
+		bench.counter.Count(emission(work.Override, "invoice"))
+		require.NoError(t, bench.counter.Close(within(t, time.Second)))
+		require.Len(t, store.accepted(), 2)
+	})
+}
