@@ -65,14 +65,19 @@ type Arbiter interface {
 	Reserve(ctx context.Context, ceiling int32, slots int) (Grant, error)
 	// ReserveOnce takes one slot for key. Asked again for the same key in the
 	// same window it repeats its grant without taking another slot, until
-	// SpendOnce says that the slot was used. The key is 1 to 300 bytes.
+	// SpendOnce says that the slot was used. A hold and a ceiling below 1 refuse
+	// all the same; the slot stays held. [ValidateKey] says which keys are
+	// accepted; another is an error.
 	ReserveOnce(ctx context.Context, ceiling int32, key string) (Grant, error)
 	// SpendOnce marks the slot held under key as used, so that the next
-	// ReserveOnce for the key takes a new one. Unknown keys are not an error.
+	// ReserveOnce for the key takes a new one. Call it before the attempt: dying
+	// in between then wastes the slot instead of using it twice. Unknown keys are
+	// not an error.
 	SpendOnce(ctx context.Context, key string) error
 	// Charge counts emissions that left in the window starting at windowStart
 	// without a slot: observed ones beyond the ceiling. It may push the count
-	// past any ceiling.
+	// past any ceiling; fewer than one emission change nothing. WindowStart is
+	// floored to the grid.
 	Charge(ctx context.Context, windowStart time.Time, emissions int) error
 	// Hold refuses every reservation until the given instant; an earlier instant
 	// than the present hold's changes nothing. Implementations clamp it to their
@@ -95,27 +100,48 @@ type Usage struct {
 	HeldUntil time.Time
 }
 
-// Remaining slots under ceiling; never negative.
+// Held tells whether the third party's hold is in force.
+func (usage Usage) Held() bool { return usage.HeldUntil.After(usage.Now) }
+
+// Remaining slots under ceiling; never negative, and never more than the ceiling
+// whatever the count says.
 func (usage Usage) Remaining(ceiling int32) int {
-	return max(0, int(ceiling)-usage.Count)
+	// The guard against a ceiling below 1 is the outer bound: without it a ceiling
+	// of 0 or less would leave something other than nothing.
+	return max(0, int(ceiling)-usage.taken())
 }
+
+// taken reads a count below zero, which only a damaged register can hold, as
+// nothing taken rather than as extra room.
+func (usage Usage) taken() int { return max(0, usage.Count) }
 
 // Decide applies the rule of one reservation to what a window holds: it is the
 // whole decision of the arbiter as a pure function, shared by fakes and
 // simulations and held equal to the SQL statement by the conformance suite.
 func Decide(usage Usage, ceiling int32, slots int) Grant {
-	grant := Grant{Window: usage.Window, Now: usage.Now, Count: usage.Count}
-	held := usage.HeldUntil.After(usage.Now)
-	if !held {
-		grant.Slots = min(max(0, slots), usage.Remaining(ceiling))
-		grant.Count += grant.Slots
+	granted := 0
+	if !usage.Held() {
+		granted = min(max(0, slots), usage.Remaining(ceiling))
 	}
-	switch {
-	case grant.Slots >= slots:
-	case held:
-		grant.Reason, grant.RetryAt = ReasonThirdPartyLimit, usage.HeldUntil
-	default:
-		grant.Reason, grant.RetryAt = ReasonQuotaFull, usage.Window.End()
+	usage.Count = usage.taken() + granted
+	return Answer(usage, ceiling, slots, granted)
+}
+
+// Answer words a decision already taken: granted slots of those asked, with the
+// window as it stands after it. Asking for fewer than one slot is never refused,
+// because nothing was asked.
+func Answer(after Usage, ceiling int32, asked, granted int) Grant {
+	grant := Grant{Window: after.Window, Now: after.Now, Slots: granted, Count: after.Count}
+	if granted >= asked {
+		return grant
+	}
+	grant.Reason, grant.RetryAt = ReasonQuotaFull, after.Window.End()
+	if after.Held() {
+		grant.Reason = ReasonThirdPartyLimit
+		// In a full window the end of the hold alone gives no room.
+		if after.Remaining(ceiling) > 0 || after.HeldUntil.After(grant.RetryAt) {
+			grant.RetryAt = after.HeldUntil
+		}
 	}
 	return grant
 }

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"math"
 	"time"
 )
 
@@ -9,40 +10,66 @@ import (
 // start instants. It is off unless the operator sets a rate, and only here are
 // emissions spread: the budget of a window may be spent in one burst.
 type Cadence interface {
-	// Schedule reserves n consecutive start instants and returns each one's
+	// Schedule promises n consecutive start instants and returns each one's
 	// distance from the schedule's clock, in ascending order, zero for now.
+	// Instants beyond the end of the present window are told but not kept:
+	// nobody can use them, and keeping them would eat into the next window. In
+	// error the caller paces itself at the same rate.
 	Schedule(ctx context.Context, n int) ([]time.Duration, error)
 }
 
-// CadenceRate is the operator's setting of the cadence.
+// CadenceRate is the operator's setting of the cadence. Its zero value is off.
 type CadenceRate struct {
-	// PerSecond attempts; zero or less switches the cadence off.
+	// PerSecond attempts; zero or less switches the cadence off. Rates beyond one
+	// per microsecond and below one per day are taken as these.
 	PerSecond float64
-	// Burst is how many attempts may start at once after a quiet time; at
-	// least 1.
+	// Burst is how many attempts may start at once after a quiet time; below 1
+	// is taken as 1. A quiet time earns at most one day's attempts.
 	Burst int
 }
 
 // Off tells whether no cadence is kept.
-func (rate CadenceRate) Off() bool { return rate.PerSecond <= 0 }
+func (rate CadenceRate) Off() bool { return rate.PerSecond <= 0 || math.IsNaN(rate.PerSecond) }
 
-// Interval between two attempts at the rate; zero when off.
+// Interval between two attempts at the rate; zero when off. It is rounded up to
+// a whole microsecond, the grain of the database's clock, so that rounding never
+// makes the cadence faster than its rate.
 func (rate CadenceRate) Interval() time.Duration {
 	if rate.Off() {
 		return 0
 	}
-	return time.Duration(float64(time.Second) / rate.PerSecond)
+	micros := math.Ceil(float64(time.Second/time.Microsecond) / rate.PerSecond)
+	micros = min(max(1, micros), float64(Day/time.Microsecond))
+	return time.Duration(micros) * time.Microsecond
 }
+
+// Span of n attempts at the rate: n intervals, at most a day, which reaches past
+// the end of any window.
+func (rate CadenceRate) Span(n int) time.Duration {
+	interval := rate.Interval()
+	if n < 1 || interval == 0 {
+		return 0
+	}
+	if time.Duration(n) > Day/interval {
+		return Day
+	}
+	return time.Duration(n) * interval
+}
+
+// Slack is how far behind now the schedule may stand after a quiet time, which
+// is what lets a burst start at once.
+func (rate CadenceRate) Slack() time.Duration { return rate.Span(max(1, rate.Burst) - 1) }
 
 // Book is the leaky bucket read as a schedule: given the first instant the
 // schedule has not yet promised (next), it promises n instants from now on and
 // returns them with the new next. A burst lets the first instants lie up to
-// Burst-1 intervals closer together than the rate.
+// Burst-1 intervals closer together than the rate. Switched off, every instant
+// is now.
 func (rate CadenceRate) Book(now, next time.Time, n int) (starts []time.Time, after time.Time) {
-	interval := rate.Interval()
-	if earliest := now.Add(-time.Duration(rate.Burst-1) * interval); next.Before(earliest) {
+	if earliest := now.Add(-rate.Slack()); rate.Off() || next.Before(earliest) {
 		next = earliest
 	}
+	interval := rate.Interval()
 	for range n {
 		start := next
 		if start.Before(now) {

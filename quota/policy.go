@@ -24,8 +24,8 @@ type Policy struct {
 	Ceiling int32
 	// Flows maps each governed flow to true (enforce) or false (observe).
 	Flows map[string]bool
-	// ExemptFlows names the flows that are exempt on purpose; flows in neither
-	// are unknown and treated alike.
+	// ExemptFlows names the flows that are exempt on purpose, whatever Flows says
+	// of them; flows in neither are unknown and treated alike.
 	ExemptFlows []string
 }
 
@@ -33,7 +33,7 @@ type Policy struct {
 func (policy Policy) Treatment(flow string) Treatment {
 	enforced, governed := policy.Flows[flow]
 	switch {
-	case !governed:
+	case !governed, slices.Contains(policy.ExemptFlows, flow):
 		return Exempt
 	case enforced:
 		return Enforce
@@ -50,19 +50,15 @@ func (policy Policy) Known(flow string) bool {
 }
 
 // Governed lists the flows that need a slot, enforced or observed, sorted.
-func (policy Policy) Governed() []string {
-	return policy.flows(func(bool) bool { return true })
-}
+func (policy Policy) Governed() []string { return policy.flows(Enforce, Observe) }
 
 // Enforced lists the flows that wait without a slot, sorted.
-func (policy Policy) Enforced() []string {
-	return policy.flows(func(enforced bool) bool { return enforced })
-}
+func (policy Policy) Enforced() []string { return policy.flows(Enforce) }
 
-func (policy Policy) flows(keep func(enforced bool) bool) []string {
+func (policy Policy) flows(treatments ...Treatment) []string {
 	names := make([]string, 0, len(policy.Flows))
-	for flow, enforced := range policy.Flows {
-		if keep(enforced) {
+	for flow := range policy.Flows {
+		if slices.Contains(treatments, policy.Treatment(flow)) {
 			names = append(names, flow)
 		}
 	}
