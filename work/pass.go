@@ -25,6 +25,9 @@ type AdmissionBatch struct {
 	Deferred map[string]Tally
 	// Carriages are the chunks to start.
 	Carriages []Carriage
+	// Refused lists what became of the works that were asked for by ID and
+	// refused; empty when none were asked for by ID.
+	Refused []Result
 }
 
 // Recovery is what a pass found left behind by processes that died.

@@ -16,6 +16,10 @@ type BeginOptions struct {
 	Guard, Window time.Duration
 	// Timeout of one attempt, after which it is surely over.
 	Timeout time.Duration
+	// NoRetry leaves attempts that were lost alone: their works stay busy until a
+	// recovery fails them. Otherwise the override and exempt lanes take such a
+	// work over once its attempt is surely over.
+	NoRetry bool
 }
 
 // Begun is what became of each work asked to begin; every asked ID is in
@@ -37,6 +41,14 @@ type Busy struct {
 	ID ID
 	// Until is when that attempt is surely over.
 	Until time.Time
+}
+
+// ReleaseOptions names admitted works of one governed workflow that will not
+// begin in their slot's window.
+type ReleaseOptions struct {
+	WorkflowID string
+	IDs        []ID
+	Reason     string
 }
 
 // RecoverOptions bounds one recovery.
@@ -103,4 +115,13 @@ type Recorder interface {
 // use.
 type Admitter interface {
 	Admit(ctx context.Context, options AdmitOptions) (AdmissionBatch, error)
+}
+
+// Releaser gives governed works back before their attempts began. Safe for
+// concurrent use.
+type Releaser interface {
+	// Release makes works pending again that the workflow carries and that are
+	// still admitted, and returns them; their slots are wasted. Others are left
+	// alone.
+	Release(ctx context.Context, options ReleaseOptions) ([]ID, error)
 }
