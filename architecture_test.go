@@ -55,8 +55,13 @@ var mayImport = map[string][]string{
 	"internal/demo":       {"*"},
 	"internal/telemetry":  {"accounting", "activities/", "quota", "work", "emitter"},
 	"internal/submission": {"work"},
-	"internal/devstack":   {},
+	"internal/devstack":   {"internal/devstack/"},
 	"internal/dbtest":     {"internal/devstack", "migrations"},
+
+	"internal/devstack/filelock":        {},
+	"internal/devstack/toolcache":       {"internal/devstack/filelock"},
+	"internal/devstack/toolcache/build": {"internal/devstack/toolcache"},
+	"internal/devstack/thirdparty":      {"quota"},
 }
 
 type goPackage struct {

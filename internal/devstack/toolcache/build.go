@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/adjourn/adjourn/internal/devstack/filelock"
 )
 
 const (
@@ -55,7 +57,7 @@ func Build(ctx context.Context, tool Tool, progress io.Writer) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
-	unlock, err := lockFile(ctx, filepath.Join(directory, tool.Name+".lock"), func() {
+	unlock, err := filelock.Lock(ctx, filepath.Join(directory, tool.Name+".lock"), func() {
 		say(progress, "waiting for another process that builds %s", tool.Title)
 	})
 	if err != nil {

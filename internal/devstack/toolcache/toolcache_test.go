@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/adjourn/adjourn/internal/devstack/filelock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -89,7 +91,7 @@ func TestBuildWaitsForTheLock(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv(DirectoryVariable, cache)
 	require.NoError(t, os.MkdirAll(filepath.Join(cache, "bin"), 0o755))
-	unlock, err := lockFile(t.Context(), filepath.Join(cache, "bin", "workflowcheck.lock"), func() {})
+	unlock, err := filelock.Try(filepath.Join(cache, "bin", "workflowcheck.lock"))
 	require.NoError(t, err)
 	defer unlock()
 
