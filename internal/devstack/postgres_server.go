@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -156,14 +157,15 @@ func freePort() (int, error) {
 	return port, nil
 }
 
-// serverEnvironment is this process's environment without what would point the
-// programs at another server, and with messages in one language.
+// serverEnvironment is for the Postgres programs: their messages in one language.
 func serverEnvironment() []string {
-	var kept []string
-	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, "PG") && !strings.HasPrefix(entry, "LC_") && !strings.HasPrefix(entry, "LANG") {
-			kept = append(kept, entry)
-		}
-	}
-	return append(kept, "LC_ALL=C")
+	return append(environmentWithout("PG", "LC_", "LANG"), "LC_ALL=C")
+}
+
+// environmentWithout is this process's environment less the variables that start
+// with one of the prefixes, which would point a server's program elsewhere.
+func environmentWithout(prefixes ...string) []string {
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(entry, prefix) })
+	})
 }

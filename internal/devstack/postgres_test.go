@@ -1,11 +1,9 @@
 package devstack
 
 import (
-	"bufio"
 	"context"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -134,16 +132,9 @@ func TestKeptPostgresSurvivesItsCrash(t *testing.T) {
 func TestPostgresDiesWithItsProcess(t *testing.T) {
 	t.Parallel()
 	directory := keptDirectory(t)
-	victim := exec.Command(os.Args[0])
-	victim.Env = append(os.Environ(), victimVariable+"="+directory)
-	victim.Stderr = t.Output()
-	output, err := victim.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, victim.Start())
-	address, err := bufio.NewReader(output).ReadString('\n')
-	require.NoError(t, err)
-	connection := connect(t, strings.TrimSpace(address))
-	_, err = connection.Exec(t.Context(), "CREATE TABLE kept AS SELECT 'here' AS word")
+	victim, address := startVictim(t, directory)
+	connection := connect(t, address)
+	_, err := connection.Exec(t.Context(), "CREATE TABLE kept AS SELECT 'here' AS word")
 	require.NoError(t, err)
 	content, err := os.ReadFile(filepath.Join(directory, "data", "postmaster.pid"))
 	require.NoError(t, err)
