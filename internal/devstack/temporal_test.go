@@ -2,6 +2,7 @@ package devstack
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -54,13 +55,16 @@ func TestTemporalRunsAWorkflow(t *testing.T) {
 
 	browser := &http.Client{Timeout: patience}
 	defer browser.CloseIdleConnections()
-	answer, err := browser.Get(temporal.UIURL + "/api/v1/namespaces")
-	require.NoError(t, err)
-	page, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
-	require.NoError(t, answer.Body.Close())
-	require.Equal(t, http.StatusOK, answer.StatusCode)
-	require.Contains(t, string(page), `"name":"default"`)
+	var page []byte
+	require.Eventually(t, func() bool { // the interface connects to the server in its own time
+		answer, err := browser.Get(temporal.UIURL + "/api/v1/namespaces")
+		if err != nil {
+			return false
+		}
+		page, err = io.ReadAll(answer.Body)
+		return errors.Join(err, answer.Body.Close()) == nil && answer.StatusCode == http.StatusOK
+	}, patience, 50*time.Millisecond)
+	require.Contains(t, string(page), `"name": "default"`)
 
 	require.NoError(t, temporal.Stop(t.Context()))
 	requireStopped(t, temporal.Exited())
