@@ -40,6 +40,7 @@ type Metrics struct {
 	arbiterErrors prometheus.Counter
 	reservation   prometheus.Histogram
 	lost          *prometheus.CounterVec
+	unrecorded    *prometheus.CounterVec
 	starts        *prometheus.CounterVec
 }
 
@@ -72,13 +73,15 @@ func NewMetrics(registerer prometheus.Registerer, flows []string) (*Metrics, err
 		}),
 		lost: counters("adjourn_accounting_lost_total",
 			"Emissions that could not be counted in their window.", "lane"),
+		unrecorded: counters("adjourn_endings_unrecorded_total",
+			"Attempts whose ending could not be written; their works are emitted again under the same key.", "lane"),
 		starts: counters("adjourn_workflow_starts_total",
 			"Workflows started by passes.", "lane", "result"),
 	}
 	for _, collector := range []prometheus.Collector{
 		metrics.deferred, metrics.decisions, metrics.emissions, metrics.wouldDefer,
 		metrics.overrides, metrics.late, metrics.arbiterErrors, metrics.reservation,
-		metrics.lost, metrics.starts,
+		metrics.lost, metrics.unrecorded, metrics.starts,
 	} {
 		if err := registerer.Register(collector); err != nil {
 			return nil, err
@@ -113,6 +116,7 @@ func (metrics *Metrics) createLabels() {
 	}
 	for _, lane := range work.Lanes() {
 		metrics.lost.WithLabelValues(string(lane))
+		metrics.unrecorded.WithLabelValues(string(lane))
 		for _, result := range []string{StartStarted, StartRunning, StartFailed} {
 			metrics.starts.WithLabelValues(string(lane), result)
 		}
@@ -143,6 +147,32 @@ func (metrics *Metrics) decide(decision string, tally work.Tally) {
 	for flow, count := range tally {
 		metrics.decisions.WithLabelValues(metrics.flows.label(flow), decision).Add(float64(count))
 	}
+}
+
+// Attempted counts one call to the third party; late when it was emitted after
+// its deadline.
+func (metrics *Metrics) Attempted(flow string, lane work.Lane, outcome work.Outcome, late bool) {
+	flow = metrics.flows.label(flow)
+	metrics.emissions.WithLabelValues(flow, string(lane), string(outcome)).Inc()
+	if late {
+		metrics.late.WithLabelValues(flow).Inc()
+	}
+	if outcome != work.OutcomeEmitted {
+		return
+	}
+	switch lane {
+	case work.Override:
+		metrics.overrides.WithLabelValues(flow).Inc()
+		metrics.decisions.WithLabelValues(flow, DecisionOverridden).Inc()
+	case work.Exempt:
+		metrics.decisions.WithLabelValues(flow, DecisionExempt).Inc()
+	case work.Governed: // counted when it was admitted
+	}
+}
+
+// Unrecorded counts endings that could not be written.
+func (metrics *Metrics) Unrecorded(lane work.Lane, endings int) {
+	metrics.unrecorded.WithLabelValues(string(lane)).Add(float64(endings))
 }
 
 // Reserved takes note of how long one admission took.
