@@ -39,12 +39,14 @@ var mayImport = map[string][]string{
 	"quota/quotatest":     {"quota"},
 
 	// The lanes. Override and exempt never name the quota (G2, A46).
-	"activities/internal/attempt": {"work", "emitter"},
-	"activities/dispatch":         {"work", "quota", "activities/internal/attempt"},
-	"activities/governed":         {"work", "quota", "emitter", "accounting", "activities/internal/attempt"},
-	"activities/override":         {"work", "emitter", "accounting", "activities/internal/attempt"},
-	"activities/exempt":           {"work", "emitter", "accounting", "activities/internal/attempt"},
-	"activities/gate":             {"work", "quota"},
+	"activities/internal/attempt":   {"work", "emitter"},
+	"activities/internal/failure":   {},
+	"activities/internal/heartbeat": {},
+	"activities/dispatch":         {"work", "quota", "activities/internal/"},
+	"activities/governed":         {"work", "quota", "emitter", "accounting", "activities/internal/"},
+	"activities/override":         {"work", "emitter", "accounting", "activities/internal/"},
+	"activities/exempt":           {"work", "emitter", "accounting", "activities/internal/"},
+	"activities/gate":             {"work", "quota", "activities/internal/"},
 
 	"workflows": {"work", "quota", "emitter", "activities/"},
 
