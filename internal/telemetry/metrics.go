@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +26,14 @@ const (
 	StartFailed  = "failed"
 )
 
+// Kinds of what a pass recovers, as the label "kind" shows them.
+const (
+	RecoveredWoken       = "back_off_over"
+	RecoveredExpiredSlot = "slot_expired"
+	RecoveredLostAttempt = "attempt_lost"
+	RecoveredRestart     = "workflow_restarted"
+)
+
 // Metrics counts what this process decides and does. It implements the meters
 // that the lanes and the accounting declare. No method blocks; all are safe for
 // concurrent use.
@@ -42,6 +51,9 @@ type Metrics struct {
 	lost          *prometheus.CounterVec
 	unrecorded    *prometheus.CounterVec
 	starts        *prometheus.CounterVec
+	recovered     *prometheus.CounterVec
+	holdErrors    prometheus.Counter
+	cadenceErrors prometheus.Counter
 }
 
 // NewMetrics registers the metrics on registerer with every label value at
@@ -51,7 +63,7 @@ func NewMetrics(registerer prometheus.Registerer, flows []string) (*Metrics, err
 	metrics := &Metrics{
 		flows: newFlowLabels(flows),
 		deferred: counters("emission_deferred_total",
-			"Works deferred, once per work and window.", "flow", "reason"),
+			"Deferrals: the works wait as before.", "flow", "reason"),
 		decisions: counters("adjourn_decisions_total",
 			"Decisions on works, by flow.", "flow", "decision"),
 		emissions: counters("adjourn_emissions_total",
@@ -62,10 +74,12 @@ func NewMetrics(registerer prometheus.Registerer, flows []string) (*Metrics, err
 			"Works emitted outside the quota because their deadline was closing.", "flow"),
 		late: counters("adjourn_emissions_late_total",
 			"Works emitted after their deadline.", "flow"),
-		arbiterErrors: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "adjourn_arbiter_errors_total",
-			Help: "Times the arbiter could not be asked; enforced works are deferred meanwhile.",
-		}),
+		arbiterErrors: counter("adjourn_arbiter_errors_total",
+			"Times the arbiter could not be asked; enforced works are deferred meanwhile."),
+		holdErrors: counter("adjourn_hold_errors_total",
+			"Times the third party asked to wait and the arbiter could not be told."),
+		cadenceErrors: counter("adjourn_cadence_errors_total",
+			"Chunks that paced themselves because the cadence could not be asked."),
 		reservation: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "adjourn_reservation_seconds",
 			Help:    "Time one admission took, reservation included.",
@@ -77,18 +91,29 @@ func NewMetrics(registerer prometheus.Registerer, flows []string) (*Metrics, err
 			"Attempts whose ending could not be written; their works are emitted again under the same key.", "lane"),
 		starts: counters("adjourn_workflow_starts_total",
 			"Workflows started by passes.", "lane", "result"),
+		recovered: counters("adjourn_recovered_total",
+			"What passes put right after processes that died, by kind.", "kind"),
 	}
-	for _, collector := range []prometheus.Collector{
-		metrics.deferred, metrics.decisions, metrics.emissions, metrics.wouldDefer,
-		metrics.overrides, metrics.late, metrics.arbiterErrors, metrics.reservation,
-		metrics.lost, metrics.unrecorded, metrics.starts,
-	} {
+	for _, collector := range metrics.collectors() {
 		if err := registerer.Register(collector); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
 	metrics.createLabels()
 	return metrics, nil
+}
+
+func (metrics *Metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{
+		metrics.deferred, metrics.decisions, metrics.emissions, metrics.wouldDefer,
+		metrics.overrides, metrics.late, metrics.arbiterErrors, metrics.reservation,
+		metrics.lost, metrics.unrecorded, metrics.starts, metrics.recovered,
+		metrics.holdErrors, metrics.cadenceErrors,
+	}
+}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 }
 
 func counters(name, help string, labels ...string) *prometheus.CounterVec {
@@ -113,6 +138,11 @@ func (metrics *Metrics) createLabels() {
 		metrics.wouldDefer.WithLabelValues(flow)
 		metrics.overrides.WithLabelValues(flow)
 		metrics.late.WithLabelValues(flow)
+	}
+	for _, kind := range []string{
+		RecoveredWoken, RecoveredExpiredSlot, RecoveredLostAttempt, RecoveredRestart,
+	} {
+		metrics.recovered.WithLabelValues(kind)
 	}
 	for _, lane := range work.Lanes() {
 		metrics.lost.WithLabelValues(string(lane))
@@ -157,16 +187,8 @@ func (metrics *Metrics) Attempted(flow string, lane work.Lane, outcome work.Outc
 	if late {
 		metrics.late.WithLabelValues(flow).Inc()
 	}
-	if outcome != work.OutcomeEmitted {
-		return
-	}
-	switch lane {
-	case work.Override:
+	if lane == work.Override && outcome == work.OutcomeEmitted {
 		metrics.overrides.WithLabelValues(flow).Inc()
-		metrics.decisions.WithLabelValues(flow, DecisionOverridden).Inc()
-	case work.Exempt:
-		metrics.decisions.WithLabelValues(flow, DecisionExempt).Inc()
-	case work.Governed: // counted when it was admitted
 	}
 }
 
@@ -174,6 +196,44 @@ func (metrics *Metrics) Attempted(flow string, lane work.Lane, outcome work.Outc
 func (metrics *Metrics) Unrecorded(lane work.Lane, endings int) {
 	metrics.unrecorded.WithLabelValues(string(lane)).Add(float64(endings))
 }
+
+// Deferred counts admitted works that went back to waiting.
+func (metrics *Metrics) Deferred(flow, reason string, works int) {
+	flow = metrics.flows.label(flow)
+	metrics.decisions.WithLabelValues(flow, DecisionDeferred).Add(float64(works))
+	metrics.deferred.WithLabelValues(flow, reason).Add(float64(works))
+}
+
+// Overridden counts works chosen because their deadline was closing.
+func (metrics *Metrics) Overridden(chosen work.Tally) { metrics.decide(DecisionOverridden, chosen) }
+
+// Exempted counts works chosen because their flow is never throttled.
+func (metrics *Metrics) Exempted(chosen work.Tally) { metrics.decide(DecisionExempt, chosen) }
+
+// Started counts the workflows of one batch.
+func (metrics *Metrics) Started(lane work.Lane, started, running, failed int) {
+	for result, count := range map[string]int{
+		StartStarted: started, StartRunning: running, StartFailed: failed,
+	} {
+		metrics.starts.WithLabelValues(string(lane), result).Add(float64(count))
+	}
+}
+
+// Recovered counts what a pass found left behind.
+func (metrics *Metrics) Recovered(recovery work.Recovery) {
+	for kind, count := range map[string]int{
+		RecoveredWoken: recovery.Woken, RecoveredExpiredSlot: recovery.ExpiredSlots,
+		RecoveredLostAttempt: recovery.LostAttempts, RecoveredRestart: len(recovery.Restart),
+	} {
+		metrics.recovered.WithLabelValues(kind).Add(float64(count))
+	}
+}
+
+// HoldFailed counts one hold the arbiter could not be told of.
+func (metrics *Metrics) HoldFailed() { metrics.holdErrors.Inc() }
+
+// CadenceFailed counts one chunk that paced itself.
+func (metrics *Metrics) CadenceFailed() { metrics.cadenceErrors.Inc() }
 
 // Reserved takes note of how long one admission took.
 func (metrics *Metrics) Reserved(took time.Duration) {

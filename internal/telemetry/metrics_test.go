@@ -12,11 +12,22 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/adjourn/adjourn/accounting"
+	"github.com/adjourn/adjourn/activities/dispatch"
+	"github.com/adjourn/adjourn/activities/exempt"
+	"github.com/adjourn/adjourn/activities/governed"
+	"github.com/adjourn/adjourn/activities/override"
 	"github.com/adjourn/adjourn/internal/telemetry"
 	"github.com/adjourn/adjourn/work"
 )
 
-var _ accounting.Meter = (*telemetry.Metrics)(nil)
+// What the lanes, the passes and the accounting tell.
+var (
+	_ accounting.Meter = (*telemetry.Metrics)(nil)
+	_ dispatch.Meter   = (*telemetry.Metrics)(nil)
+	_ governed.Meter   = (*telemetry.Metrics)(nil)
+	_ override.Meter   = (*telemetry.Metrics)(nil)
+	_ exempt.Meter     = (*telemetry.Metrics)(nil)
+)
 
 func newMetrics(t *testing.T, flows ...string) (*telemetry.Metrics, *prometheus.Registry) {
 	t.Helper()
@@ -53,9 +64,12 @@ func TestMetrics_DeferralsByFlowAndReason(t *testing.T) {
 			"arbiter_unavailable": {"yyy": 5},
 		},
 	})
+	metrics.Deferred("invoice", "cadence", 6)
+	metrics.Overridden(work.Tally{"invoice": 8})
+	metrics.Exempted(work.Tally{"ack": 9})
 	requireMetric(t, registry, "emission_deferred_total", `
 emission_deferred_total{flow="invoice",reason="arbiter_unavailable"} 0
-emission_deferred_total{flow="invoice",reason="cadence"} 0
+emission_deferred_total{flow="invoice",reason="cadence"} 6
 emission_deferred_total{flow="invoice",reason="quota_full"} 4
 emission_deferred_total{flow="invoice",reason="slot_expired"} 0
 emission_deferred_total{flow="invoice",reason="third_party_limit"} 0
@@ -70,13 +84,13 @@ adjourn_would_defer_total{flow="invoice"} 2
 adjourn_would_defer_total{flow="unknown"} 0
 `)
 	requireMetric(t, registry, "adjourn_decisions_total", `
-adjourn_decisions_total{decision="deferred",flow="invoice"} 4
+adjourn_decisions_total{decision="deferred",flow="invoice"} 10
 adjourn_decisions_total{decision="deferred",flow="unknown"} 6
 adjourn_decisions_total{decision="exempt",flow="invoice"} 0
-adjourn_decisions_total{decision="exempt",flow="unknown"} 0
+adjourn_decisions_total{decision="exempt",flow="unknown"} 9
 adjourn_decisions_total{decision="granted",flow="invoice"} 3
 adjourn_decisions_total{decision="granted",flow="unknown"} 0
-adjourn_decisions_total{decision="overridden",flow="invoice"} 0
+adjourn_decisions_total{decision="overridden",flow="invoice"} 8
 adjourn_decisions_total{decision="overridden",flow="unknown"} 0
 adjourn_decisions_total{decision="would_defer",flow="invoice"} 2
 adjourn_decisions_total{decision="would_defer",flow="unknown"} 0
@@ -109,6 +123,8 @@ func TestMetrics_Losses(t *testing.T) {
 	metrics.EmissionsLost(work.Override, 7)
 	metrics.Unrecorded(work.Governed, 2)
 	metrics.ArbiterFailed()
+	metrics.HoldFailed()
+	metrics.CadenceFailed()
 	metrics.Reserved(time.Millisecond)
 	requireMetric(t, registry, "adjourn_accounting_lost_total", `
 adjourn_accounting_lost_total{lane="exempt"} 0
@@ -121,6 +137,32 @@ adjourn_endings_unrecorded_total{lane="governed"} 2
 adjourn_endings_unrecorded_total{lane="override"} 0
 `)
 	requireMetric(t, registry, "adjourn_arbiter_errors_total", "adjourn_arbiter_errors_total 1\n")
+	requireMetric(t, registry, "adjourn_hold_errors_total", "adjourn_hold_errors_total 1\n")
+	requireMetric(t, registry, "adjourn_cadence_errors_total", "adjourn_cadence_errors_total 1\n")
+}
+
+func TestMetrics_Passes(t *testing.T) {
+	t.Parallel()
+	metrics, registry := newMetrics(t)
+	metrics.Started(work.Exempt, 1, 2, 3)
+	metrics.Recovered(work.Recovery{Woken: 1, ExpiredSlots: 2, LostAttempts: 3, Restart: make([]work.Carriage, 4)})
+	requireMetric(t, registry, "adjourn_workflow_starts_total", `
+adjourn_workflow_starts_total{lane="exempt",result="already_started"} 2
+adjourn_workflow_starts_total{lane="exempt",result="failed"} 3
+adjourn_workflow_starts_total{lane="exempt",result="started"} 1
+adjourn_workflow_starts_total{lane="governed",result="already_started"} 0
+adjourn_workflow_starts_total{lane="governed",result="failed"} 0
+adjourn_workflow_starts_total{lane="governed",result="started"} 0
+adjourn_workflow_starts_total{lane="override",result="already_started"} 0
+adjourn_workflow_starts_total{lane="override",result="failed"} 0
+adjourn_workflow_starts_total{lane="override",result="started"} 0
+`)
+	requireMetric(t, registry, "adjourn_recovered_total", `
+adjourn_recovered_total{kind="attempt_lost"} 3
+adjourn_recovered_total{kind="back_off_over"} 1
+adjourn_recovered_total{kind="slot_expired"} 2
+adjourn_recovered_total{kind="workflow_restarted"} 4
+`)
 }
 
 // Every name follows Prometheus' conventions.
