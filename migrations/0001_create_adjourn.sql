@@ -157,6 +157,15 @@ CREATE INDEX work_in_back_off ON adjourn.work (not_before)
     WHERE state = 'pending' AND not_before IS NOT NULL;
 CREATE INDEX work_in_flight ON adjourn.work (carried_since)
     WHERE state IN ('admitted', 'attempting');
+-- What a pass looks for among works in back-off and in flight, so that its cost
+-- follows what it finds: urgent ones in back-off, slots whose window is over,
+-- urgent ones that stand still, attempts that are surely over.
+CREATE INDEX work_urgent_in_back_off ON adjourn.work (flow, deadline, id)
+    WHERE state = 'pending' AND not_before IS NOT NULL;
+CREATE INDEX work_admitted ON adjourn.work (slot_start, deadline)
+    WHERE state = 'admitted' AND lane = 'governed';
+CREATE INDEX work_attempting ON adjourn.work (attempt_expires_at)
+    WHERE state = 'attempting';
 CREATE INDEX work_failed ON adjourn.work (id) WHERE state = 'failed';
 CREATE UNIQUE INDEX work_number_once ON adjourn.work (stream, number)
     WHERE number IS NOT NULL;
