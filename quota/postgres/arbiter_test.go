@@ -1,0 +1,136 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adjourn/adjourn/internal/dbtest"
+	"github.com/adjourn/adjourn/quota/quotatest"
+)
+
+// TestArbiter runs the suite that the arbiter in memory passes.
+func TestArbiter(t *testing.T) {
+	t.Parallel()
+	quotatest.Conformance(t, func(t *testing.T, options quotatest.Options) quotatest.Subject {
+		pool := dbtest.New(t)
+		return quotatest.Subject{Arbiter: newArbiter(t, pool, Options{
+			Window: options.Window, HoldMax: options.HoldMax,
+		})}
+	})
+}
+
+// TestReserveIsOneStatement: one reservation, granted, refused or combined, is
+// one statement (A14, A18).
+func TestReserveIsOneStatement(t *testing.T) {
+	t.Parallel()
+	pool, _ := newSteady(t)
+	var traced counter
+	arbiter := newArbiter(t, another(t, pool, func(config *pgxpool.Config) {
+		config.ConnConfig.Tracer = &traced
+	}), daily())
+	for reservation := range 10 {
+		grant, err := arbiter.Reserve(t.Context(), 5, 1)
+		require.NoError(t, err)
+		require.Equal(t, reservation >= 5, grant.Refused())
+		require.EqualValues(t, reservation+1, traced.statements.Load())
+	}
+}
+
+// TestReserveGivesUpWithItsCaller: with the row locked by somebody else a caller
+// waits no longer than its own context, and learns an error, not a refusal.
+func TestReserveGivesUpWithItsCaller(t *testing.T) {
+	t.Parallel()
+	pool, register := newSteady(t)
+	arbiter := newArbiter(t, another(t, pool, connections(4)), daily())
+	tx := begin(t, pool)
+	_, err := register.Reserve(t.Context(), tx, 10, 1)
+	require.NoError(t, err)
+
+	ctx, giveUp := context.WithCancel(t.Context())
+	answered := make(chan error, 1)
+	go func() {
+		_, err := arbiter.Reserve(ctx, 10, 1)
+		answered <- err
+	}()
+	eventually(t, "the statement waits for the row", func() bool { return waitsForLock(t, pool) })
+	giveUp()
+	require.ErrorIs(t, <-answered, context.Canceled)
+
+	require.NoError(t, tx.Commit(t.Context()))
+	eventually(t, "the abandoned slot is counted", func() bool {
+		usage, err := arbiter.Usage(t.Context())
+		require.NoError(t, err)
+		return usage.Count == 2
+	})
+}
+
+// TestReserveTimesOut: a statement that does not come back frees the next ones.
+func TestReserveTimesOut(t *testing.T) {
+	t.Parallel()
+	pool, register := newSteady(t)
+	options := daily()
+	options.Timeout = 50 * time.Millisecond
+	arbiter := newArbiter(t, another(t, pool, connections(4)), options)
+	tx := begin(t, pool)
+	_, err := register.Reserve(t.Context(), tx, 10, 1)
+	require.NoError(t, err)
+	_, err = arbiter.Reserve(t.Context(), 10, 1)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NoError(t, tx.Rollback(t.Context()))
+	eventually(t, "the arbiter grants again", func() bool {
+		grant, err := arbiter.Reserve(t.Context(), 10, 1)
+		return err == nil && grant.Slots == 1
+	})
+}
+
+// TestPruneOnceForgetsOnlyWhatIsOver: a reservation of the present window stays.
+func TestPruneOnceForgetsOnlyWhatIsOver(t *testing.T) {
+	t.Parallel()
+	pool, _ := newSteady(t)
+	arbiter := newArbiter(t, pool, daily())
+	for _, key := range []string{"a", "b", "c", "present"} {
+		_, err := arbiter.ReserveOnce(t.Context(), 10, key)
+		require.NoError(t, err)
+	}
+	exec(t, pool, `UPDATE adjourn.quota_reservation
+		SET window_start = window_start - INTERVAL '1 day' WHERE key <> 'present'`)
+	for _, want := range []int{2, 1, 0} {
+		pruned, err := arbiter.PruneOnce(t.Context(), 2)
+		require.NoError(t, err)
+		require.Equal(t, want, pruned)
+	}
+	require.Equal(t, "present", read[string](t, pool, "SELECT key FROM adjourn.quota_reservation"))
+	pruned, err := arbiter.PruneOnce(t.Context(), -1)
+	require.NoError(t, err)
+	require.Zero(t, pruned)
+}
+
+// TestReserveOnceFailsWhole: the transaction ends with the answer; one that fails
+// after the slot was taken leaves neither slot nor reservation, or both.
+func TestReserveOnceFailsWhole(t *testing.T) {
+	t.Parallel()
+	pool, _ := newSteady(t)
+	arbiter := newArbiter(t, pool, daily())
+	exec(t, pool, "ALTER TABLE adjourn.quota_reservation ADD CHECK (key <> 'refused')")
+	_, err := arbiter.ReserveOnce(t.Context(), 10, "refused")
+	require.Error(t, err)
+	usage, err := arbiter.Usage(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, usage.Count)
+	grant, err := arbiter.ReserveOnce(t.Context(), 10, "accepted")
+	require.NoError(t, err)
+	require.Equal(t, 1, grant.Slots)
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	require.Panics(t, func() { NewRegister(Options{}) })
+	require.Panics(t, func() { NewRegister(Options{Window: 7 * time.Minute}) })
+	filled := Options{Window: time.Hour}.withDefaults()
+	require.Positive(t, filled.HoldMax)
+	require.Positive(t, filled.Timeout)
+}
