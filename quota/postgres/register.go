@@ -63,6 +63,9 @@ func NewRegister(options Options) Register {
 	return Register{options: options.withDefaults()}
 }
 
+// Window is the windows' length.
+func (register Register) Window() time.Duration { return register.options.Window }
+
 // Reserve takes up to slots slots of the present window under ceiling, in one
 // statement. A refusal is a grant of fewer, writes no WAL and locks no row, but
 // for the few that raced for the last slot. In a transaction the window's row
