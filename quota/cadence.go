@@ -61,22 +61,38 @@ func (rate CadenceRate) Span(n int) time.Duration {
 func (rate CadenceRate) Slack() time.Duration { return rate.Span(max(1, rate.Burst) - 1) }
 
 // Book is the leaky bucket read as a schedule: given the first instant the
-// schedule has not yet promised (next), it promises n instants from now on and
-// returns them with the new next. A burst lets the first instants lie up to
-// Burst-1 intervals closer together than the rate. Switched off, every instant
-// is now.
-func (rate CadenceRate) Book(now, next time.Time, n int) (starts []time.Time, after time.Time) {
-	if earliest := now.Add(-rate.Slack()); rate.Off() || next.Before(earliest) {
-		next = earliest
+// schedule has not yet promised (next) and the end of the present window, it
+// promises n instants from now on, and returns each one's distance from now with
+// the new next. A burst lets the first instants lie up to Burst-1 intervals closer
+// together than the rate. Instants beyond the window's end are told and not
+// promised, so that they do not eat into the next window. Switched off, every
+// instant is now.
+//
+// It is the whole rule as a pure function, shared by fakes and held equal to the
+// SQL statement by the conformance suite.
+func (rate CadenceRate) Book(now, next, end time.Time, n int) (distances []time.Duration, after time.Time) {
+	distances = make([]time.Duration, max(0, n))
+	if rate.Off() || n < 1 {
+		return distances, next
 	}
-	interval := rate.Interval()
-	for range n {
-		start := next
-		if start.Before(now) {
-			start = now
-		}
-		starts = append(starts, start)
-		next = next.Add(interval)
+	first := next
+	if first.After(end) {
+		first = end
 	}
-	return starts, next
+	if earliest := now.Add(-rate.Slack()); first.Before(earliest) {
+		first = earliest
+	}
+	rate.Spread(distances, first.Sub(now))
+	if after = first.Add(rate.Span(n)); after.After(end) {
+		after = end
+	}
+	return distances, after
+}
+
+// Spread fills in the distances of consecutive instants of which the first lies
+// first from now; what lies in the past is now.
+func (rate CadenceRate) Spread(distances []time.Duration, first time.Duration) {
+	for i := range distances {
+		distances[i] = max(0, first+rate.Span(i))
+	}
 }

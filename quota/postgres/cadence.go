@@ -48,9 +48,7 @@ func (cadence *Cadence) Schedule(ctx context.Context, n int) ([]time.Duration, e
 		return nil, fmt.Errorf("schedule by the cadence: %w", err)
 	}
 	distances := make([]time.Duration, n)
-	for i := range distances {
-		distances[i] = max(0, first+cadence.rate.Span(i))
-	}
+	cadence.rate.Spread(distances, first)
 	return distances, nil
 }
 

@@ -94,3 +94,13 @@ func reserveWith(answer func(ceiling int32, slots int) quota.Grant, err error) q
 }
 
 func join(violations []string) string { return strings.Join(violations, "\n") }
+
+func TestMemoryCadence(t *testing.T) {
+	t.Parallel()
+	quotatest.CadenceConformance(t, func(
+		_ *testing.T, rate quota.CadenceRate, window time.Duration,
+	) (quota.Cadence, func(time.Duration)) {
+		clock := quotatest.NewClock(time.Date(2026, 3, 1, 0, 30, 0, 0, time.UTC))
+		return quotatest.NewMemoryCadence(rate, window, clock.Now), clock.Advance
+	})
+}
