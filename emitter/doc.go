@@ -12,7 +12,9 @@
 //	429, or 503 with Retry-After                    limited     spent
 //	refused, DNS or TLS failure, nothing sent       unsent      kept
 //	time-out, reset or 5xx after sending            uncertain   spent
+//	408 or 425: the third party did not take it in  uncertain   spent
 //	any other 4xx, 3xx or 1xx answer                rejected    spent
+//	a message the technology cannot express         rejected    spent
 //
 // An implementation never retries, never follows a redirect and never sends a
 // byte after [Message.SendBy]: each of these would be an attempt without a slot.

@@ -64,23 +64,25 @@ type Outcome struct {
 	// came.
 	Status int
 	// Reference is the third party's own name for the accepted work, if it gave
-	// one; at most [ReferenceBytesMax] bytes of valid UTF-8.
+	// one; at most [ReferenceBytesMax] bytes of valid UTF-8 without NUL.
 	Reference string
 	// Answer holds the first bytes of the answer, at most [AnswerBytesMax], kept
-	// as a receipt or as the reason of a rejection; valid UTF-8.
+	// as a receipt or as the reason of a rejection; valid UTF-8 without NUL.
 	Answer string
 	// RetryAfter is how long the third party asked to wait; only with Limited,
 	// never negative. Zero when the answer named no usable delay.
 	RetryAfter time.Duration
-	// Detail says in a few words what went wrong; empty with Emitted. It never
-	// holds credentials or payload bytes.
+	// Detail says in a few words what went wrong; empty with Emitted. At most
+	// [DetailBytesMax] bytes of valid UTF-8 without NUL. It never holds
+	// credentials or payload bytes.
 	Detail string
 }
 
-// Bounds of what an [Outcome] keeps of an answer, in bytes.
+// Bounds of what an [Outcome] holds, in bytes; [Text] keeps to them.
 const (
 	ReferenceBytesMax = 200
 	AnswerBytesMax    = 1024
+	DetailBytesMax    = 400
 )
 
 // Spent tells whether the slot behind the attempt is used up, because the third
