@@ -90,7 +90,8 @@ func repository(t *testing.T) (url string, fetched *int) {
 			_, err := w.Write(jar)
 			require.NoError(t, err)
 		case strings.HasSuffix(r.URL.Path, ".sha256"):
-			fmt.Fprintf(w, "%x", sha256.Sum256(jar))
+			_, err := fmt.Fprintf(w, "%x", sha256.Sum256(jar))
+			require.NoError(t, err)
 		default:
 			http.NotFound(w, r)
 		}

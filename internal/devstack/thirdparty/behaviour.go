@@ -2,6 +2,7 @@ package thirdparty
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,13 +67,11 @@ func (behaviour Behaviour) status() int {
 	switch behaviour.Kind {
 	case KindHang, KindCutBeforeStatus:
 		return 0
-	case KindAccept:
+	case KindAnswer, KindCutAfterStatus:
+		return cmp.Or(behaviour.Status, http.StatusOK)
+	default:
 		return http.StatusOK
 	}
-	if behaviour.Status == 0 {
-		return http.StatusOK
-	}
-	return behaviour.Status
 }
 
 // accepts tells whether the work takes effect.

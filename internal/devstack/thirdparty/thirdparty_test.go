@@ -62,6 +62,17 @@ func emit(t *testing.T, client *http.Client, party *ThirdParty, sent emission) (
 	return client.Do(request)
 }
 
+// unanswered is emit for an attempt that must not be answered.
+func unanswered(t *testing.T, client *http.Client, party *ThirdParty, sent emission) error {
+	t.Helper()
+	response, err := emit(t, client, party, sent)
+	if err == nil {
+		require.NoError(t, response.Body.Close())
+	}
+	require.Error(t, err)
+	return err
+}
+
 // answerTo is emit for an attempt that must be answered.
 func answerTo(t *testing.T, client *http.Client, party *ThirdParty, sent emission) (status int, body string) {
 	t.Helper()
@@ -213,14 +224,13 @@ func TestBehaviours(t *testing.T) {
 	require.False(t, last().Effect)
 
 	force(Behaviour{Kind: KindCutBeforeStatus})
-	_, err = emit(t, caller, party, emission{key: "cut"})
+	err = unanswered(t, caller, party, emission{key: "cut"})
 	require.True(t, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF), "got %v", err)
 	require.Zero(t, last().Answer)
 	require.False(t, last().Effect)
 
 	force(Behaviour{Kind: KindCutBeforeStatus, AcceptsAnyway: true})
-	_, err = emit(t, caller, party, emission{key: "cut"})
-	require.Error(t, err)
+	require.Error(t, unanswered(t, caller, party, emission{key: "cut"}))
 	require.True(t, last().Effect)
 	status, _ := answerTo(t, caller, party, emission{key: "cut"})
 	require.Equal(t, http.StatusOK, status)
@@ -236,8 +246,7 @@ func TestBehaviours(t *testing.T) {
 	require.True(t, last().Effect)
 
 	force(Behaviour{Kind: KindHang, For: time.Millisecond})
-	_, err = emit(t, caller, party, emission{key: "hang"})
-	require.ErrorIs(t, err, io.EOF)
+	require.ErrorIs(t, unanswered(t, caller, party, emission{key: "hang"}), io.EOF)
 	require.Zero(t, last().Answer)
 
 	force(Behaviour{Kind: KindAccept, Latency: 30 * time.Millisecond})

@@ -53,8 +53,13 @@ func TestDuplicateEffects(t *testing.T) {
 func TestSharedNumbers(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []SharedNumber{{Stream: "a", Number: 2, Works: []string{"7", "8"}}}, sharedNumbers([]Arrival{
-		{Work: "7", Stream: "a", Number: 2}, {Work: "8", Stream: "a", Number: 2}, {Work: "7", Stream: "a", Number: 2},
-		{Work: "8", Stream: "b", Number: 2}, {Work: "9", Stream: "a", Number: 3}, {Work: "9", Stream: "a", Number: 3},
-		{Work: "1"}, {Work: "2"},
+		{Work: "7", Stream: "a", Number: 2},
+		{Work: "8", Stream: "a", Number: 2},
+		{Work: "7", Stream: "a", Number: 2},
+		{Work: "8", Stream: "b", Number: 2},
+		{Work: "9", Stream: "a", Number: 3},
+		{Work: "9", Stream: "a", Number: 3},
+		{Work: "1"},
+		{Work: "2"},
 	}))
 }

@@ -76,16 +76,15 @@ func Build(ctx context.Context, tool Tool, progress io.Writer) (string, error) {
 // pinsDigest names a state of the pins: any change of a version, or of the Go
 // that compiles them, is another digest.
 func pinsDigest(directory string) (string, error) {
-	digest := sha256.New()
+	state := fmt.Appendf(nil, "%s %s %s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	for _, name := range []string{"go.mod", "go.sum"} {
 		content, err := os.ReadFile(filepath.Join(directory, name))
 		if err != nil {
 			return "", fmt.Errorf("read the pins: %w", err)
 		}
-		fmt.Fprintf(digest, "%s %d\n%s", name, len(content), content)
+		state = fmt.Appendf(state, "%s %d\n%s", name, len(content), content)
 	}
-	fmt.Fprintf(digest, "%s %s %s", runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return fmt.Sprintf("%x", digest.Sum(nil))[:12], nil
+	return fmt.Sprintf("%x", sha256.Sum256(state))[:12], nil
 }
 
 func isProgram(path string) bool {
