@@ -1,0 +1,103 @@
+package postgres
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/adjourn/adjourn/work"
+)
+
+//go:embed begin.sql
+var beginSQL string
+
+// The reason of a work that came back because its window ended first.
+const reasonSlotExpired = "slot_expired"
+
+// Begin implements [work.Recorder]: one autocommit statement numbers and marks
+// the works that may be attempted now, in dispatch order, and sends those whose
+// window is over back to pending. In error nothing was marked, unless the answer
+// was lost on its way: then the works stay attempting until their attempts are
+// surely over, and a recovery takes them.
+func (store *Store) Begin(ctx context.Context, options work.BeginOptions) (work.Begun, error) {
+	rows, err := store.pool.Query(ctx, beginSQL,
+		options.IDs, options.Lane, options.WorkflowID,
+		options.Window, options.Guard, options.Timeout, options.NoRetry)
+	if err != nil {
+		return work.Begun{}, fmt.Errorf("begin attempts: %w", err)
+	}
+	judged, err := pgx.CollectRows(rows, pgx.RowToStructByPos[judgedRow])
+	if err != nil {
+		return work.Begun{}, fmt.Errorf("begin attempts: %w", err)
+	}
+	return sortOut(options.IDs, judged)
+}
+
+// judgedRow is one answer of begin.sql, in the order of its columns.
+type judgedRow struct {
+	ID             work.ID
+	Fate           string
+	Flow           string
+	Deadline       *time.Time
+	Stream         string
+	IdempotencyKey string
+	Number         int64
+	Attempts       int
+	Now            time.Time
+	SlotLeft       *time.Duration
+	WindowEnd      *time.Time
+	ExpiresAt      *time.Time
+	ContentType    *string
+	Payload        []byte
+}
+
+func sortOut(asked []work.ID, judged []judgedRow) (work.Begun, error) {
+	var begun work.Begun
+	known := make([]work.ID, 0, len(judged))
+	for _, row := range judged {
+		known = append(known, row.ID)
+		switch row.Fate {
+		case "begun":
+			if row.ContentType == nil {
+				return work.Begun{}, fmt.Errorf("begin attempts: work %d has no payload", row.ID)
+			}
+			begun.Attempts = append(begun.Attempts, row.attempt())
+		case "refused":
+			begun.Refused = append(begun.Refused, work.Result{
+				ID: row.ID, Outcome: work.OutcomeDeferred, Reason: reasonSlotExpired,
+				RetryAt: valueOf(row.WindowEnd), Number: row.Number,
+			})
+		default:
+			begun.Busy = append(begun.Busy, work.Busy{ID: row.ID, Until: valueOf(row.ExpiresAt)})
+		}
+	}
+	for _, id := range asked {
+		if !slices.Contains(known, id) {
+			begun.Gone = append(begun.Gone, id)
+			known = append(known, id) // an ID asked twice is answered once
+		}
+	}
+	return begun, nil
+}
+
+func (row judgedRow) attempt() work.Attempt {
+	return work.Attempt{
+		Work:     work.Ref{ID: row.ID, Flow: row.Flow, Deadline: valueOf(row.Deadline)},
+		Sequence: row.Attempts, Stream: row.Stream, Number: row.Number,
+		IdempotencyKey: row.IdempotencyKey, ContentType: valueOf(row.ContentType),
+		Payload: row.Payload, SlotLeft: valueOf(row.SlotLeft), BegunAt: row.Now,
+	}
+}
+
+// valueOf reads a nullable column: NULL is the zero value.
+func valueOf[T any](nullable *T) T {
+	if nullable == nil {
+		var zero T
+		return zero
+	}
+	return *nullable
+}
