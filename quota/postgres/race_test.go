@@ -40,10 +40,8 @@ func moving(seed uint64) quotatest.RaceOptions {
 	}
 }
 
-// TestRaceOf64Connections: one statement each, uncombined (A03, A17, A18, G1).
-// Alone, because it takes most of the connections a server has.
-//
-//nolint:paralleltest // see above
+// TestRaceOf64Connections: one statement each, uncombined (A03, A17, A18, G1). Not
+// parallel, because it takes most of the connections a server may have.
 func TestRaceOf64Connections(t *testing.T) {
 	pool, register := newSteady(t)
 	wide := another(t, pool, connections(64))
@@ -60,9 +58,7 @@ func TestRaceOf64Connections(t *testing.T) {
 }
 
 // TestRaceOfFourProcesses: four pools with an arbiter each, callers combined
-// (A03, A08, A09, A22).
-//
-//nolint:paralleltest // see TestRaceOf64Connections
+// (A03, A08, A09). Not parallel, as above.
 func TestRaceOfFourProcesses(t *testing.T) {
 	pool, register := newSteady(t)
 	var arbiters [4]*Arbiter

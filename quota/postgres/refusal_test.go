@@ -77,11 +77,37 @@ func TestRefusalsWriteNothing(t *testing.T) {
 	require.True(t, read[bool](t, control, assigned), "the plain statement is caught by this test")
 }
 
+// TestOnceRefusedOrRepeatedLeavesTheRowAlone: under a key, too, neither a refusal
+// nor a repeat locks or changes the window's row.
+func TestOnceRefusedOrRepeatedLeavesTheRowAlone(t *testing.T) {
+	t.Parallel()
+	const row = "SELECT xmin::TEXT || ' ' || xmax::TEXT FROM adjourn.quota_window"
+	pool, register := newSteady(t)
+	arbiter := newArbiter(t, pool, daily())
+	once := func(ceiling int32, key string, slots int) {
+		grant, err := arbiter.ReserveOnce(t.Context(), ceiling, key)
+		require.NoError(t, err)
+		require.Equal(t, slots, grant.Slots)
+	}
+	once(1, "kept", 1)
+	before := read[string](t, pool, row)
+	once(1, "kept", 1)
+	once(1, "full", 0)
+	once(0, "ceiling", 0)
+	require.NoError(t, register.Hold(t.Context(), pool, time.Now().Add(time.Hour)))
+	once(10, "held", 0)
+	once(10, "kept", 0)
+	require.Equal(t, before, read[string](t, pool, row))
+	require.Equal(t, "kept", read[string](t, pool, "SELECT key FROM adjourn.quota_reservation"))
+	_, err := pool.Exec(t.Context(), plainUpsert, quota.Day, 1)
+	require.NoError(t, err)
+	require.NotEqual(t, before, read[string](t, pool, row), "the plain statement is caught by this test")
+}
+
 // TestRefusalsWriteNoWAL measures what the test above derives: a thousand
 // refusals leave next to nothing in the log. Others write to the log of the same
-// server, so the quietest of several measurements counts.
-//
-//nolint:paralleltest // a quiet log is what it measures
+// server, so the quietest of several measurements counts,
+// and no other test runs beside it.
 func TestRefusalsWriteNoWAL(t *testing.T) {
 	const times, tries, quiet, plain = 1000, 8, 8, 60
 	pool, register := newSteady(t)

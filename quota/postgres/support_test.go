@@ -70,7 +70,7 @@ func begin(t *testing.T, pool *pgxpool.Pool) pgx.Tx {
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		//nolint:usetesting // the test's own context is over by now
+		// The test's own context is over by now.
 		err := tx.Rollback(context.Background())
 		if err != nil {
 			require.ErrorIs(t, err, pgx.ErrTxClosed)

@@ -94,10 +94,10 @@ func schedule(t *testing.T, cadence quota.Cadence, n int) []time.Duration {
 	return distances
 }
 
-// stopwatch measures how far a real clock went on during a test.
+// stopwatch measures how far a real clock went on during a test. It decides
+// nothing but a tolerance.
 type stopwatch time.Time
 
-//nolint:forbidigo // nothing is decided by it; it widens a tolerance
 func startStopwatch() stopwatch { return stopwatch(time.Now()) }
 
 // requireDistance allows for what the clock went on since the first call.

@@ -87,6 +87,7 @@ func TestRaceCatchesABrokenArbiter(t *testing.T) {
 		require.Contains(t, join(quotatest.Race(t.Context(), failing, options)), "out of order")
 	})
 }
+
 func reserveWith(answer func(ceiling int32, slots int) quota.Grant, err error) quotatest.Reserve {
 	return func(_ context.Context, ceiling int32, slots int) (quota.Grant, error) {
 		return answer(ceiling, slots), err
