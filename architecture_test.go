@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	"activities/internal/attempt":   {"work", "emitter"},
 	"activities/internal/failure":   {},
 	"activities/internal/heartbeat": {},
+	"activities/internal/lanetest":  {"work", "quota", "quota/postgres", "work/postgres", "internal/dbtest"},
 	"activities/dispatch":         {"work", "quota", "activities/internal/"},
 	"activities/governed":         {"work", "quota", "emitter", "accounting", "activities/internal/"},
 	"activities/override":         {"work", "emitter", "accounting", "activities/internal/"},
