@@ -1,0 +1,152 @@
+package httpemitter
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// noLimit is a SendBy that never passes.
+var noLimit time.Time
+
+// newPipe is a connection whose other end takes everything.
+func newPipe(t *testing.T) *connection {
+	t.Helper()
+	near, far := net.Pipe()
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		_, _ = io.Copy(io.Discard, far)
+	}()
+	t.Cleanup(func() {
+		_ = near.Close()
+		<-drained
+	})
+	return &connection{Conn: near}
+}
+
+// newBoundPipe belongs to an attempt that may send until sendBy.
+func newBoundPipe(t *testing.T, sendBy time.Time) (*attempt, *connection) {
+	attempt := newAttempt(sendBy, func(error) {})
+	conn := newPipe(t)
+	attempt.bind(conn)
+	return attempt, conn
+}
+
+func requireWrites(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+	written, err := io.WriteString(conn, text)
+	require.NoError(t, err)
+	require.Equal(t, len(text), written)
+}
+
+func requireRefuses(t *testing.T, conn net.Conn, want error) {
+	t.Helper()
+	written, err := io.WriteString(conn, "POST")
+	require.ErrorIs(t, err, want)
+	require.Zero(t, written)
+}
+
+// TestTheWriteItselfChecks: no timer is needed for a late byte to be kept back
+// (G1).
+func TestTheWriteItselfChecks(t *testing.T) {
+	t.Parallel()
+	attempt, conn := newBoundPipe(t, time.Now().Add(-time.Nanosecond))
+	requireRefuses(t, conn, errTooLate)
+	requireRefuses(t, conn, errOver)
+	require.False(t, attempt.settle())
+}
+
+// TestTheWallClockStopsToo: the monotonic clock stands still while a machine is
+// suspended.
+func TestTheWallClockStopsToo(t *testing.T) {
+	t.Parallel()
+	sendBy := time.Now().Add(time.Hour)
+	attempt := newAttempt(sendBy, nil)
+	require.False(t, attempt.late(sendBy))
+	require.True(t, attempt.late(sendBy.Add(1)))
+	require.True(t, attempt.late(sendBy.Round(0).Add(1)), "by the wall clock")
+	require.False(t, newAttempt(noLimit, nil).late(sendBy))
+	// As after a suspension: the wall clock went on, the monotonic one did not.
+	suspended := newAttempt(withWall(sendBy, -2*time.Hour), nil)
+	require.True(t, suspended.late(time.Now()))
+}
+
+// withWall returns an instant whose wall clock reading alone is shifted.
+func withWall(instant time.Time, shift time.Duration) time.Time {
+	return instant.Round(0).Add(shift)
+}
+
+// TestWhatBeganMayEnd: the rest of a request may follow its first byte.
+func TestWhatBeganMayEnd(t *testing.T) {
+	t.Parallel()
+	attempt, conn := newBoundPipe(t, noLimit)
+	requireWrites(t, conn, "POST")
+	attempt.sendBy = time.Now().Add(-time.Second)
+	requireWrites(t, conn, " / HTTP/1.1")
+	require.True(t, attempt.settle())
+	requireWrites(t, conn, "\r\n")
+}
+
+// TestSettledIsFinal: once unsent was said, nothing leaves any more.
+func TestSettledIsFinal(t *testing.T) {
+	t.Parallel()
+	attempt, conn := newBoundPipe(t, noLimit)
+	require.False(t, attempt.settle())
+	requireRefuses(t, conn, errOver)
+	require.False(t, attempt.settle())
+}
+
+// TestAWriteUnderwayIsSent: whether the kernel took anything is not known yet.
+func TestAWriteUnderwayIsSent(t *testing.T) {
+	t.Parallel()
+	attempt, conn := newBoundPipe(t, noLimit)
+	require.NoError(t, attempt.leave(conn))
+	require.True(t, attempt.settle())
+	attempt.left(0, io.ErrClosedPipe)
+	require.Equal(t, waiting, attempt.stage)
+}
+
+// TestWhatTheKernelRefusedWasNotSent: as when a kept connection is found closed.
+func TestWhatTheKernelRefusedWasNotSent(t *testing.T) {
+	t.Parallel()
+	attempt, conn := newBoundPipe(t, noLimit)
+	require.NoError(t, conn.Close())
+	requireRefuses(t, conn, io.ErrClosedPipe)
+	require.False(t, attempt.settle())
+}
+
+type partial struct{ net.Conn }
+
+func (partial) Write([]byte) (int, error) { return 1, errors.New("broken") }
+
+func TestOneByteIsSent(t *testing.T) {
+	t.Parallel()
+	attempt, conn := newBoundPipe(t, noLimit)
+	conn.Conn = partial{conn.Conn}
+	_, err := io.WriteString(conn, "POST")
+	require.Error(t, err)
+	require.True(t, attempt.settle())
+}
+
+// TestUnwatchedBytesCountAsSent: over-count, never under-count.
+func TestUnwatchedBytesCountAsSent(t *testing.T) {
+	t.Parallel()
+	attempt := newAttempt(noLimit, nil)
+	attempt.bind(newPipe(t).Conn)
+	require.True(t, attempt.settle())
+}
+
+func TestWrappedLooksUnderTLS(t *testing.T) {
+	t.Parallel()
+	conn := newPipe(t)
+	require.Same(t, conn, wrapped(conn))
+	require.Same(t, conn, wrapped(tls.Client(tls.Client(conn, nil), nil)))
+	require.Nil(t, wrapped(conn.Conn))
+	require.Nil(t, wrapped(nil))
+}
