@@ -40,14 +40,14 @@ var mayImport = map[string][]string{
 
 	// The lanes. Override and exempt never name the quota (G2, A46).
 	"activities/internal/attempt":   {"work", "emitter"},
-	"activities/internal/failure":   {},
+	"activities/internal/failure":   {"work"},
 	"activities/internal/heartbeat": {},
 	"activities/internal/lanetest":  {"work", "quota", "quota/postgres", "work/postgres", "internal/dbtest"},
-	"activities/dispatch":         {"work", "quota", "activities/internal/"},
-	"activities/governed":         {"work", "quota", "emitter", "accounting", "activities/internal/"},
-	"activities/override":         {"work", "emitter", "accounting", "activities/internal/"},
-	"activities/exempt":           {"work", "emitter", "accounting", "activities/internal/"},
-	"activities/gate":             {"work", "quota", "activities/internal/"},
+	"activities/dispatch":           {"work", "quota", "activities/internal/"},
+	"activities/governed":           {"work", "quota", "emitter", "accounting", "activities/internal/"},
+	"activities/override":           {"work", "emitter", "accounting", "activities/internal/"},
+	"activities/exempt":             {"work", "emitter", "accounting", "activities/internal/"},
+	"activities/gate":               {"work", "quota", "activities/internal/"},
 
 	"workflows": {"work", "quota", "emitter", "activities/"},
 
