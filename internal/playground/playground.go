@@ -129,7 +129,7 @@ func (playground *Playground) install(ctx context.Context) error {
 }
 
 func (playground *Playground) setUp(ctx context.Context, cfg config.Config) error {
-	steps := app.Setup(ctx, playground.Works, playground.Temporal, app.SetupOptions{
+	steps := app.Setup(ctx, playground.Pool, playground.Temporal, app.SetupOptions{
 		PayloadBytesMax: cfg.Works.PayloadBytesMax,
 		Namespace:       client.DefaultNamespace,
 		Schedule:        app.Schedule(cfg),
