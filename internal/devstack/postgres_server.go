@@ -54,7 +54,8 @@ func launch(
 			return server, address, nil
 		}
 		taken := strings.Contains(server.output.String(), "Address already in use")
-		err = errors.Join(err, stopServer(ctx, server))
+		// Although ctx has ended, perhaps: a server half up deserves its clean end.
+		err = errors.Join(err, stopServer(context.WithoutCancel(ctx), server))
 		if !taken || options.Port != 0 || attempt == portAttempts {
 			return nil, "", err
 		}

@@ -67,22 +67,36 @@ func TestStackNamesThePartThatCrashed(t *testing.T) {
 	requireStopped(t, stack.ThirdParty.Exited())
 }
 
-// TestStackThatCannotStartLeavesNothing: the part is named, the others are gone.
+// TestStackThatCannotStartLeavesNothing: the part that failed is named, and one
+// that was well under way is gone again.
 func TestStackThatCannotStartLeavesNothing(t *testing.T) {
+	directory, path := keptDirectory(t), t.TempDir()
+	pidFile := filepath.Join(directory, "data", "postmaster.pid")
+	program := "#!/bin/sh\nuntil [ -e " + pidFile + " ]; do sleep 0.02; done\nexit 3\n"
+	require.NoError(t, os.WriteFile(filepath.Join(path, "temporal"), []byte(program), 0o755))
+	t.Setenv("PATH", path+":"+os.Getenv("PATH"))
+	_, err := Start(t.Context(), Options{Postgres: PostgresOptions{Directory: directory, Disposable: true}})
+	var failed *PartError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, "temporal", failed.Part)
+	require.ErrorContains(t, err, "exit status 3")
+	_, err = os.Stat(pidFile)
+	require.ErrorIs(t, err, os.ErrNotExist, "a Postgres was left behind")
+	lockForTest(t, directory)()
+}
+
+// TestStackWithoutItsAddress names the part that could not have it.
+func TestStackWithoutItsAddress(t *testing.T) {
 	t.Parallel()
 	occupied, err := thirdparty.Start(thirdparty.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, occupied.Stop(context.Background())) }()
-	directory := keptDirectory(t)
 	_, err = Start(t.Context(), Options{
-		Postgres:        PostgresOptions{Directory: directory, Disposable: true},
+		DatabaseURL:     "postgres://unused",
 		TemporalAddress: "127.0.0.1:1",
 		ThirdParty:      thirdparty.Options{Address: strings.TrimPrefix(occupied.URL, "http://")},
 	})
 	var failed *PartError
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, "third party", failed.Part)
-	_, err = os.Stat(filepath.Join(directory, "data", "postmaster.pid"))
-	require.ErrorIs(t, err, os.ErrNotExist, "a Postgres was left behind")
-	lockForTest(t, directory)()
 }

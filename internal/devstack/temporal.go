@@ -134,7 +134,7 @@ func launchTemporal(ctx context.Context, program string, options TemporalOptions
 		server:    server,
 	}
 	if err := temporal.awaitReady(ctx); err != nil {
-		return nil, errors.Join(err, temporal.Stop(ctx))
+		return nil, errors.Join(err, temporal.Stop(context.WithoutCancel(ctx)))
 	}
 	return temporal, nil
 }
