@@ -10,14 +10,19 @@ type Backoff struct {
 }
 
 // Delay before the next try after attempts tries, for a uniformly random
-// fraction in [0, 1). Fewer than one attempt counts as one.
+// fraction in [0, 1). Fewer than one attempt counts as one; a base or maximum
+// below zero waits for nothing.
 func (backoff Backoff) Delay(attempts int, fraction float64) time.Duration {
-	ceiling := backoff.Base
+	longest := max(0, min(backoff.Base, backoff.Max))
 	for range max(0, attempts-1) {
-		if ceiling >= backoff.Max {
+		if longest == 0 {
 			break
 		}
-		ceiling *= 2
+		if longest > backoff.Max/2 { // doubled, it could overflow
+			longest = backoff.Max
+			break
+		}
+		longest *= 2
 	}
-	return time.Duration(fraction * float64(min(ceiling, backoff.Max)))
+	return time.Duration(fraction * float64(longest))
 }

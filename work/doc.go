@@ -20,6 +20,7 @@
 //	 └──── operator's retry ──── failed ◄──── rejected ────────┘
 //
 //	pending, admitted, failed ──── operator ────► cancelled
+//	pending, admitted, failed ──── an acceptance comes late ────► emitted
 //
 // # Invariants
 //

@@ -86,8 +86,17 @@ func (work Work) explainAdmitted(now Circumstances) Explanation {
 			work.Outcome, work.Reason, suffix(work.Detail))
 		explanation.Next = "its workflow tries again"
 	}
-	if work.Lane == Governed {
+	if work.Lane != Governed {
+		return explanation
+	}
+	if work.Admission == WouldDefer {
+		explanation.Why += fmt.Sprintf(", observed beyond the ceiling of the window %s", clock(work.SlotStart))
+	} else {
 		explanation.Why += fmt.Sprintf(", with a slot of the window %s", clock(work.SlotStart))
+	}
+	if work.SlotStart.Before(now.WindowStart) {
+		explanation.Next = "that window is over: the next pass lets it wait for another slot"
+		explanation.NextAt = now.Now.Add(now.NextPass)
 	}
 	return explanation
 }

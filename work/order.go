@@ -1,5 +1,7 @@
 package work
 
+import "cmp"
+
 // Compare orders works for dispatch: deadline ascending, none last, ties by
 // arrival (G4). It is the order of the index that chooses them.
 func Compare(a, b Ref) int {
@@ -14,5 +16,5 @@ func Compare(a, b Ref) int {
 			return order
 		}
 	}
-	return int(min(1, max(-1, a.ID-b.ID)))
+	return cmp.Compare(a.ID, b.ID)
 }

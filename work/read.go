@@ -22,8 +22,19 @@ type StateError struct {
 
 // Error names the work, its state and the states that allow the action.
 func (err *StateError) Error() string {
-	return fmt.Sprintf("%s work %d: it is %s; accepted are works that are %v",
-		err.Action, err.ID, err.State, err.Accepted)
+	accepted := ""
+	for i, state := range err.Accepted {
+		switch {
+		case i == 0:
+		case i == len(err.Accepted)-1:
+			accepted += " or "
+		default:
+			accepted += ", "
+		}
+		accepted += string(state)
+	}
+	return fmt.Sprintf("%s work %d: it is %s; accepted are works that are %s",
+		err.Action, err.ID, err.State, accepted)
 }
 
 // ListOptions chooses works to list, newest first.

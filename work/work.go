@@ -34,13 +34,13 @@ func States() []State {
 func (state State) CanBecome(next State) bool {
 	switch state {
 	case Pending:
-		return next == Admitted || next == Cancelled || next == Emitted // a late answer
+		return next == Admitted || next == Cancelled || next == Emitted
 	case Admitted:
 		return next == Attempting || next == Pending || next == Cancelled || next == Emitted
 	case Attempting:
 		return next == Emitted || next == Failed || next == Pending || next == Admitted
 	case Failed:
-		return next == Pending || next == Cancelled
+		return next == Pending || next == Cancelled || next == Emitted
 	case Emitted, Cancelled:
 		return false
 	}
