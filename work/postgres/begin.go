@@ -18,6 +18,8 @@ var beginSQL string
 // The reason of a work that came back because its window ended first.
 const reasonSlotExpired = "slot_expired"
 
+var _ work.Recorder = (*Store)(nil)
+
 // Begin implements [work.Recorder]: one autocommit statement numbers and marks
 // the works that may be attempted now, in dispatch order, and sends those whose
 // window is over back to pending. In error nothing was marked, unless the answer
@@ -69,10 +71,10 @@ func sortOut(asked []work.ID, judged []judgedRow) (work.Begun, error) {
 		case "refused":
 			begun.Refused = append(begun.Refused, work.Result{
 				ID: row.ID, Outcome: work.OutcomeDeferred, Reason: reasonSlotExpired,
-				RetryAt: valueOf(row.WindowEnd), Number: row.Number,
+				RetryAt: instantOf(row.WindowEnd), Number: row.Number,
 			})
 		default:
-			begun.Busy = append(begun.Busy, work.Busy{ID: row.ID, Until: valueOf(row.ExpiresAt)})
+			begun.Busy = append(begun.Busy, work.Busy{ID: row.ID, Until: instantOf(row.ExpiresAt)})
 		}
 	}
 	for _, id := range asked {
@@ -86,12 +88,15 @@ func sortOut(asked []work.ID, judged []judgedRow) (work.Begun, error) {
 
 func (row judgedRow) attempt() work.Attempt {
 	return work.Attempt{
-		Work:     work.Ref{ID: row.ID, Flow: row.Flow, Deadline: valueOf(row.Deadline)},
+		Work:     work.Ref{ID: row.ID, Flow: row.Flow, Deadline: instantOf(row.Deadline)},
 		Sequence: row.Attempts, Stream: row.Stream, Number: row.Number,
 		IdempotencyKey: row.IdempotencyKey, ContentType: valueOf(row.ContentType),
-		Payload: row.Payload, SlotLeft: valueOf(row.SlotLeft), BegunAt: row.Now,
+		Payload: row.Payload, SlotLeft: valueOf(row.SlotLeft), BegunAt: row.Now.UTC(),
 	}
 }
+
+// instantOf reads a nullable instant in UTC: NULL is the zero instant.
+func instantOf(nullable *time.Time) time.Time { return inUTC(valueOf(nullable)) }
 
 // valueOf reads a nullable column: NULL is the zero value.
 func valueOf[T any](nullable *T) T {

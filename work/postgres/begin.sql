@@ -2,11 +2,7 @@
 -- process frozen by its kernel holds no lock. $1 works, $2 lane, $3 workflow,
 -- $4 window length, $5 guard, $6 until an attempt is surely over, $7 leave lost
 -- attempts alone. Answers one row per work that this workflow carries.
-WITH instant AS MATERIALIZED (
-    -- Read before any lock is waited for: what is left of a window is then never
-    -- overstated.
-    SELECT clock_timestamp() AS now
-), carried AS MATERIALIZED (
+WITH carried AS MATERIALIZED (
     SELECT w.id, w.flow, w.stream, w.deadline, w.idempotency_key, w.state, w.lane,
            w.slot_start, w.admission, w.enforced, w.number, w.attempts,
            w.attempt_begun_at, w.attempt_expires_at
@@ -18,6 +14,9 @@ WITH instant AS MATERIALIZED (
     -- Works first, by id, the streams' rows after: everyone in this order.
      ORDER BY w.id
        FOR UPDATE
+), instant AS MATERIALIZED (
+    -- Read once the works are held: a window that ended during the wait is over.
+    SELECT clock_timestamp() AS now FROM (SELECT count(*) FROM carried) AS held
 ), judged AS MATERIALIZED (
     SELECT c.*,
            CASE WHEN c.lane = 'governed' THEN c.slot_start + $4::INTERVAL - i.now END AS slot_left,

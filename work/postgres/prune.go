@@ -18,7 +18,7 @@ func (store *Store) Prune(ctx context.Context, retention time.Duration, limit in
 	if retention <= 0 {
 		return 0, nil
 	}
-	tag, err := store.pool.Exec(ctx, pruneSQL, retention, limit)
+	tag, err := store.pool.Exec(ctx, pruneSQL, retention, rowLimit(limit))
 	if err != nil {
 		return 0, fmt.Errorf("prune finished works: %w", err)
 	}

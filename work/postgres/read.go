@@ -32,8 +32,10 @@ func (store *Store) Get(ctx context.Context, id work.ID) (work.Work, error) {
 	return found, nil
 }
 
-// Each half of the union is read newest first along its primary key and no
-// further than the limit.
+// listSQL is planned anew for each call's values, see [Store.List]: then the
+// conditions that are not asked for fall away, a table that cannot hold the asked
+// states is not read at all, and each half of the union is read newest first and
+// no further than the limit.
 const listSQL = `
 SELECT ` + workColumns + `
   FROM adjourn.work_all
@@ -46,7 +48,8 @@ SELECT ` + workColumns + `
  LIMIT $6::BIGINT`
 
 // List reads works, newest first. The next page is asked with Before set to the
-// last ID of this one.
+// last ID of this one. A flow, lane or reason that few works have costs reading
+// the others up to the limit, within the pool's statement time-out.
 func (store *Store) List(ctx context.Context, options work.ListOptions) ([]work.Work, error) {
 	limit := options.Limit
 	if limit < 1 {
@@ -56,8 +59,8 @@ func (store *Store) List(ctx context.Context, options work.ListOptions) ([]work.
 	for _, state := range options.States {
 		states = append(states, string(state))
 	}
-	rows, err := store.pool.Query(ctx, listSQL, states, nullable(options.Flow),
-		nullable(options.Lane), nullable(options.Reason), nullable(options.Before), limit)
+	rows, err := store.pool.Query(ctx, listSQL, pgx.QueryExecModeCacheDescribe, states, nullable(options.Flow),
+		nullable(options.Lane), nullable(options.Reason), nullable(options.Before), rowLimit(limit))
 	if err != nil {
 		return nil, fmt.Errorf("list works: %w", err)
 	}
@@ -87,9 +90,10 @@ func scanWork(row pgx.CollectableRow) (work.Work, error) {
 	found.Outcome, found.Reason, found.Detail = work.Outcome(valueOf(outcome)), valueOf(reason), valueOf(detail)
 	found.Receipt = work.Receipt{Status: valueOf(status), Reference: valueOf(reference), Answer: valueOf(answer)}
 	found.Late = valueOf(late)
-	found.Deadline, found.SlotStart, found.NotBefore = valueOf(deadline), valueOf(slotStart), valueOf(notBefore)
-	found.CarriedSince, found.AttemptBegunAt = valueOf(carriedSince), valueOf(begunAt)
-	found.AttemptExpiresAt, found.FinishedAt = valueOf(expiresAt), valueOf(finishedAt)
+	found.Deadline, found.SlotStart, found.NotBefore = instantOf(deadline), instantOf(slotStart), instantOf(notBefore)
+	found.CarriedSince, found.AttemptBegunAt = instantOf(carriedSince), instantOf(begunAt)
+	found.AttemptExpiresAt, found.FinishedAt = instantOf(expiresAt), instantOf(finishedAt)
+	found.CreatedAt = found.CreatedAt.UTC()
 	return found, nil
 }
 
@@ -99,18 +103,22 @@ func (store *Store) Attempts(ctx context.Context, id work.ID, limit int) ([]work
 SELECT attempt, lane, slot_start, coalesce(admission, ''), coalesce(enforced, FALSE), number,
        begun_at, ended_at, outcome, spent, coalesce(status, 0), coalesce(reference, ''),
        coalesce(answer, ''), coalesce(detail, '')
-  FROM adjourn.work_attempt WHERE work_id = $1 ORDER BY attempt DESC LIMIT $2`, id, limit)
+  FROM adjourn.work_attempt WHERE work_id = $1 ORDER BY attempt DESC LIMIT $2`, id, rowLimit(limit))
 	if err != nil {
 		return nil, fmt.Errorf("read the attempts of work %d: %w", id, err)
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (made work.Made, err error) {
+	attempts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (made work.Made, err error) {
 		var slotStart *time.Time
 		err = row.Scan(&made.Sequence, &made.Lane, &slotStart, &made.Admission, &made.Enforced,
 			&made.Number, &made.BegunAt, &made.EndedAt, &made.Outcome, &made.Spent,
 			&made.Receipt.Status, &made.Receipt.Reference, &made.Receipt.Answer, &made.Detail)
-		made.SlotStart = valueOf(slotStart)
+		made.SlotStart, made.BegunAt, made.EndedAt = instantOf(slotStart), made.BegunAt.UTC(), made.EndedAt.UTC()
 		return made, err
 	})
+	if err != nil {
+		return nil, fmt.Errorf("read the attempts of work %d: %w", id, err)
+	}
+	return attempts, nil
 }
 
 // Deferrals reads in which windows a work was refused, latest first, at most
@@ -118,11 +126,19 @@ SELECT attempt, lane, slot_start, coalesce(admission, ''), coalesce(enforced, FA
 func (store *Store) Deferrals(ctx context.Context, id work.ID, limit int) ([]work.Deferral, error) {
 	rows, err := store.pool.Query(ctx, `
 SELECT window_start, reason, deferred_at
-  FROM adjourn.deferral WHERE work_id = $1 ORDER BY window_start DESC LIMIT $2`, id, limit)
+  FROM adjourn.deferral WHERE work_id = $1 ORDER BY window_start DESC LIMIT $2`, id, rowLimit(limit))
 	if err != nil {
 		return nil, fmt.Errorf("read the deferrals of work %d: %w", id, err)
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[work.Deferral])
+	deferrals, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (refused work.Deferral, err error) {
+		err = row.Scan(&refused.WindowStart, &refused.Reason, &refused.At)
+		refused.WindowStart, refused.At = refused.WindowStart.UTC(), refused.At.UTC()
+		return refused, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the deferrals of work %d: %w", id, err)
+	}
+	return deferrals, nil
 }
 
 // Counts tells how many works each flow has in each state, emitted and cancelled
@@ -146,7 +162,11 @@ func (store *Store) counts(ctx context.Context, sql string) ([]work.Count, error
 	if err != nil {
 		return nil, fmt.Errorf("count works: %w", err)
 	}
-	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[work.Count])
+	counts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (count work.Count, err error) {
+		err = row.Scan(&count.Flow, &count.State, &count.Works, &count.Oldest)
+		count.Oldest = count.Oldest.UTC()
+		return count, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("count works: %w", err)
 	}
@@ -159,5 +179,9 @@ func (store *Store) Flows(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list flows: %w", err)
 	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
+	flows, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("list flows: %w", err)
+	}
+	return flows, nil
 }

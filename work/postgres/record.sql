@@ -5,13 +5,17 @@
 WITH instant AS MATERIALIZED (
     SELECT clock_timestamp() AS now
 ), ending AS MATERIALIZED (
-    SELECT e.*
+    -- An attempt ends once; told twice, an acceptance counts.
+    SELECT DISTINCT ON (e.id, e.attempt) e.*
       FROM unnest($2::BIGINT[], $3::INTEGER[], $4::TEXT[], $5::TEXT[], $6::TEXT[], $7::INTEGER[],
                   $8::TEXT[], $9::TEXT[], $10::DOUBLE PRECISION[])
            AS e (id, attempt, outcome, reason, detail, status, reference, answer, retry_in)
+     ORDER BY e.id, e.attempt, e.outcome = 'emitted' DESC
 ), held AS MATERIALIZED (
     SELECT w.id, w.flow, w.stream, w.deadline, w.idempotency_key, w.workflow_id, w.slot_start,
            w.admission, w.enforced, w.number, w.attempts, w.attempt_begun_at, w.created_at,
+           -- A call ends before its attempt is surely over, however late it is recorded.
+           w.deadline < LEAST(i.now, w.attempt_expires_at) AS late,
            e.outcome, e.reason, e.detail, e.status, e.reference, e.answer,
            CASE
                WHEN e.outcome = 'failed' THEN 'failed'
@@ -53,7 +57,7 @@ WITH instant AS MATERIALIZED (
            status, reference, answer, late, created_at, finished_at)
     SELECT h.id, h.flow, h.stream, h.deadline, h.idempotency_key, 'emitted', $1::TEXT, h.workflow_id,
            n.slot_start, n.admission, n.enforced, h.number, h.attempts, 'emitted', NULL, NULL,
-           h.status, h.reference, h.answer, coalesce(h.deadline < i.now, FALSE), h.created_at, i.now
+           h.status, h.reference, h.answer, coalesce(h.late, FALSE), h.created_at, i.now
       FROM held AS h
       JOIN noted AS n ON n.work_id = h.id
      CROSS JOIN instant AS i
@@ -83,8 +87,9 @@ WITH instant AS MATERIALIZED (
 SELECT h.id FROM held AS h
 UNION
 -- A repeat of a record whose answer was lost on its way.
-SELECT a.id
-  FROM adjourn.work_archive AS a
-  JOIN ending AS e ON e.id = a.id AND e.attempt = a.attempts AND e.outcome = 'emitted'
- WHERE a.state = 'emitted'
+SELECT a.work_id
+  FROM adjourn.work_attempt AS a
+  JOIN ending AS e ON e.id = a.work_id AND e.attempt = a.attempt
+ WHERE a.outcome = e.outcome
+   AND (a.status, a.reference, a.detail) IS NOT DISTINCT FROM (e.status, e.reference, e.detail)
  ORDER BY id

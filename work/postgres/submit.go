@@ -17,6 +17,15 @@ const submitSQL = `SELECT s.work_id, s.created
   FROM adjourn.submit_work(flow => $1, payload => $2, deadline => $3,
        idempotency_key => $4, stream => $5, content_type => $6) AS s`
 
+// The server's error codes that are told apart here.
+const (
+	invalidParameterValue = "22023"
+	uniqueViolation       = "23505"
+	serializationFailure  = "40001"
+	deadlockDetected      = "40P01"
+	programLimitExceeded  = "54000"
+)
+
 // Submit hands in one work in the caller's own transaction, so that the work
 // exists exactly if the business change does. A refusal is a
 // [*work.SubmissionError]; the database has aborted the transaction then, as
@@ -35,7 +44,8 @@ func Submit(ctx context.Context, tx Querier, submission work.Submission) (work.S
 }
 
 // SubmitResult is one submission's own fate: Err is a [*work.SubmissionError]
-// when the register refused it, any other error when it could not be asked.
+// when the register refused it. After any other error it is not known whether the
+// work was stored; handing it in again is safe with an idempotency key.
 type SubmitResult struct {
 	work.Submitted
 	Err error
@@ -51,15 +61,16 @@ const (
 // other. The results stand in the order of the submissions. It works through
 // round trips of a bounded size; ctx ending leaves the rest with its error.
 func (store *Store) SubmitAll(ctx context.Context, submissions []work.Submission) []SubmitResult {
-	results := make([]SubmitResult, 0, len(submissions))
-	for len(submissions) > 0 {
-		size := batchSize(submissions)
-		results = append(results, store.submitBatch(ctx, submissions[:size])...)
-		submissions = submissions[size:]
+	results := make([]SubmitResult, len(submissions))
+	for start := 0; start < len(submissions); {
+		end := start + batchSize(submissions[start:])
+		store.submitBatch(ctx, submissions[start:end], results[start:end])
+		start = end
 	}
 	return results
 }
 
+// batchSize is how many of the submissions fit into one round trip, at least one.
 func batchSize(submissions []work.Submission) int {
 	bytes := 0
 	for i, submission := range submissions {
@@ -70,34 +81,51 @@ func batchSize(submissions []work.Submission) int {
 	return len(submissions)
 }
 
-// submitBatch tries all in one transaction and one round trip; if any is
-// refused, nothing of it was kept and each is handed in alone.
-func (store *Store) submitBatch(ctx context.Context, submissions []work.Submission) []SubmitResult {
-	if !slices.ContainsFunc(submissions, func(s work.Submission) bool { return checkText(s) != nil }) {
-		if results, err := store.submitTogether(ctx, submissions); err == nil {
-			return results
-		}
+// submitBatch hands all in as one transaction and one round trip. A refusal
+// undoes that, so it is found by halving: one among five hundred costs some twenty
+// round trips, and nobody's bytes travel more than ten times.
+func (store *Store) submitBatch(ctx context.Context, submissions []work.Submission, results []SubmitResult) {
+	err := store.submitTogether(ctx, submissions, results)
+	if err == nil {
+		return
 	}
-	results := make([]SubmitResult, len(submissions))
-	for i, submission := range submissions {
-		results[i].Submitted, results[i].Err = Submit(ctx, store.pool, submission)
+	if half := len(submissions) / 2; half > 0 && wasUndone(err) {
+		store.submitBatch(ctx, submissions[:half], results[:half])
+		store.submitBatch(ctx, submissions[half:], results[half:])
+		return
 	}
-	return results
+	for i := range results {
+		results[i] = SubmitResult{Err: err}
+	}
 }
 
-func (store *Store) submitTogether(ctx context.Context, submissions []work.Submission) ([]SubmitResult, error) {
+func (store *Store) submitTogether(ctx context.Context, submissions []work.Submission, results []SubmitResult) error {
 	batch := &pgx.Batch{}
-	results := make([]SubmitResult, len(submissions))
 	for i, submission := range submissions {
+		if err := checkText(submission); err != nil {
+			return err
+		}
 		batch.Queue(submitSQL, submitArguments(submission)...).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&results[i].ID, &results[i].Created)
 		})
 	}
 	// A batch outside a transaction is one implicit transaction.
 	if err := store.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return nil, err
+		return submissionError(err)
 	}
-	return results, nil
+	return nil
+}
+
+// wasUndone tells whether the server surely kept nothing of a batch and whether
+// handing its parts in again may help: one submission is refused, or two batches
+// met on the same idempotency keys in opposite orders. After any other error the
+// batch may have been stored, and what has no key would be stored twice.
+func wasUndone(err error) bool {
+	if refusal := new(work.SubmissionError); errors.As(err, &refusal) {
+		return true
+	}
+	raised := new(pgconn.PgError)
+	return errors.As(err, &raised) && slices.Contains([]string{deadlockDetected, serializationFailure}, raised.Code)
 }
 
 func submitArguments(submission work.Submission) []any {
@@ -147,7 +175,7 @@ func checkText(submission work.Submission) error {
 // submissionError translates what submit_work raises on purpose: it names the column.
 func submissionError(err error) error {
 	if raised := new(pgconn.PgError); errors.As(err, &raised) && raised.ColumnName != "" &&
-		slices.Contains([]string{"22023", "54000", "23505"}, raised.Code) {
+		slices.Contains([]string{invalidParameterValue, programLimitExceeded, uniqueViolation}, raised.Code) {
 		return &work.SubmissionError{Field: raised.ColumnName, Message: raised.Message}
 	}
 	return fmt.Errorf("submit work: %w", err)
