@@ -1,0 +1,9 @@
+package exempt_test
+
+import (
+	"testing"
+
+	"github.com/adjourn/adjourn/internal/dbtest"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
