@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adjourn/adjourn/internal/dbtest"
+	"github.com/adjourn/adjourn/quota"
 	"github.com/adjourn/adjourn/quota/quotatest"
 )
 
@@ -56,7 +58,7 @@ func TestReserveGivesUpWithItsCaller(t *testing.T) {
 		_, err := arbiter.Reserve(ctx, 10, 1)
 		answered <- err
 	}()
-	eventually(t, "the statement waits for the row", func() bool { return waitsForLock(t, pool) })
+	waitForLocks(t, pool, 1)
 	giveUp()
 	require.ErrorIs(t, <-answered, context.Canceled)
 
@@ -73,7 +75,7 @@ func TestReserveTimesOut(t *testing.T) {
 	t.Parallel()
 	pool, register := newSteady(t)
 	options := daily()
-	options.Timeout = 50 * time.Millisecond
+	options.Timeout = 500 * time.Millisecond
 	arbiter := newArbiter(t, another(t, pool, connections(4)), options)
 	tx := begin(t, pool)
 	_, err := register.Reserve(t.Context(), tx, 10, 1)
@@ -107,6 +109,49 @@ func TestPruneOnceForgetsOnlyWhatIsOver(t *testing.T) {
 	pruned, err := arbiter.PruneOnce(t.Context(), -1)
 	require.NoError(t, err)
 	require.Zero(t, pruned)
+}
+
+// TestReserveOnceAfterWaiting: keys that passed the snapshot while others held the
+// window's row are judged by what these left behind, and repeats of one key that
+// arrive together take one slot.
+func TestReserveOnceAfterWaiting(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name           string
+		meanwhile      int
+		keys           [2]string
+		granted, count int
+	}{
+		{"the window fills", 20, [2]string{"a", "b"}, 0, 21},
+		{"one slot is left", 8, [2]string{"a", "b"}, 1, 10},
+		{"one key twice", 1, [2]string{"a", "a"}, 2, 3},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			pool, register := newSteady(t)
+			arbiter := newArbiter(t, pool, daily())
+			before, err := register.Reserve(t.Context(), pool, 10, 1)
+			require.NoError(t, err)
+			tx := begin(t, pool)
+			require.NoError(t, register.Charge(t.Context(), tx, before.Window.Start, c.meanwhile))
+			var grants [2]quota.Grant
+			var errs [2]error
+			var group sync.WaitGroup
+			for i, key := range c.keys {
+				group.Go(func() { grants[i], errs[i] = arbiter.ReserveOnce(t.Context(), 10, key) })
+			}
+			waitForLocks(t, pool, len(c.keys))
+			require.NoError(t, tx.Commit(t.Context()))
+			group.Wait()
+			require.NoError(t, errs[0])
+			require.NoError(t, errs[1])
+			require.Equal(t, c.granted, grants[0].Slots+grants[1].Slots)
+			usage, err := arbiter.Usage(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, c.count, usage.Count)
+		})
+	}
 }
 
 // TestReserveOnceFailsWhole: the transaction ends with the answer; one that fails

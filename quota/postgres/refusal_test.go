@@ -18,6 +18,10 @@ INSERT INTO adjourn.quota_window AS q (window_start, count)
 VALUES (adjourn.window_floor(clock_timestamp(), $1::INTERVAL), 1)
 ON CONFLICT (window_start) DO UPDATE SET count = q.count + 1 WHERE q.count < $2::INTEGER`
 
+// assigned tells whether a transaction has an id, without which it neither locked a
+// row nor wrote anything.
+const assigned = "SELECT pg_current_xact_id_if_assigned() IS NOT NULL"
+
 // refusals is every way to be refused or to take nothing, with what prepares it.
 func refusals(t *testing.T, pool *pgxpool.Pool, register Register) map[string]struct {
 	prepare func()
@@ -47,7 +51,6 @@ func refusals(t *testing.T, pool *pgxpool.Pool, register Register) map[string]st
 // neither a row can be locked nor WAL be written for it (A36, G3).
 func TestRefusalsWriteNothing(t *testing.T) {
 	t.Parallel()
-	const assigned = "SELECT pg_current_xact_id_if_assigned() IS NOT NULL"
 	pool, register := newSteady(t)
 
 	empty := begin(t, pool)
@@ -102,6 +105,42 @@ func TestOnceRefusedOrRepeatedLeavesTheRowAlone(t *testing.T) {
 	_, err := pool.Exec(t.Context(), plainUpsert, quota.Day, 1)
 	require.NoError(t, err)
 	require.NotEqual(t, before, read[string](t, pool, row), "the plain statement is caught by this test")
+}
+
+// TestHoldThatChangesNothingWritesNothing: after a limit many attempts ask for the
+// same hold, or for one that is already over.
+func TestHoldThatChangesNothingWritesNothing(t *testing.T) {
+	t.Parallel()
+	pool, register := newSteady(t)
+	long := time.Now().Add(time.Hour)
+	require.NoError(t, register.Hold(t.Context(), pool, long))
+	tx := begin(t, pool)
+	require.NoError(t, register.Hold(t.Context(), tx, long))
+	require.NoError(t, register.Hold(t.Context(), tx, long.Add(-time.Minute)))
+	require.False(t, read[bool](t, tx, assigned))
+	exec(t, pool, "DELETE FROM adjourn.quota_hold")
+	require.NoError(t, register.Hold(t.Context(), tx, time.Now().Add(-time.Minute)))
+	require.False(t, read[bool](t, tx, assigned))
+	require.NoError(t, register.Hold(t.Context(), tx, long))
+	require.True(t, read[bool](t, tx, assigned), "a hold that counts is caught by this test")
+}
+
+// TestHoldsAtOnceKeepTheLater: a hold that waited for an earlier one's commit does
+// not shorten it.
+func TestHoldsAtOnceKeepTheLater(t *testing.T) {
+	t.Parallel()
+	pool, register := newSteady(t)
+	long := time.Now().Add(time.Hour).Truncate(time.Microsecond)
+	tx := begin(t, pool)
+	require.NoError(t, register.Hold(t.Context(), tx, long))
+	shorter := make(chan error, 1)
+	go func() { shorter <- register.Hold(t.Context(), pool, long.Add(-time.Minute)) }()
+	waitForLocks(t, pool, 1)
+	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, <-shorter)
+	usage, err := register.Usage(t.Context(), pool)
+	require.NoError(t, err)
+	require.WithinDuration(t, long, usage.HeldUntil, 0)
 }
 
 // TestRefusalsWriteNoWAL measures what the test above derives: a thousand
@@ -210,7 +249,7 @@ func refusalWrites(t *testing.T, pool *pgxpool.Pool, register Register, statemen
 	tx := begin(t, pool)
 	_, err = register.reserve(t.Context(), tx, statement, 1, 1)
 	require.NoError(t, err)
-	wrote := read[bool](t, tx, "SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
+	wrote := read[bool](t, tx, assigned)
 	require.NoError(t, tx.Rollback(t.Context()))
 	return wrote
 }
@@ -232,7 +271,7 @@ func lateRefusalFails(t *testing.T, pool *pgxpool.Pool, register Register, state
 		grant, err := register.reserve(t.Context(), pool, statement, 10, 3)
 		late <- outcome{grant, err}
 	}()
-	eventually(t, "the reservation waits for the row", func() bool { return waitsForLock(t, pool) })
+	waitForLocks(t, pool, 1)
 	require.NoError(t, tx.Commit(t.Context()))
 	answered := <-late
 	usage, err = register.Usage(t.Context(), pool)

@@ -101,12 +101,13 @@ func backend(t *testing.T, tx pgx.Tx) int32 {
 	return read[int32](t, tx, "SELECT pg_backend_pid()")
 }
 
-// waitsForLock tells whether any session of this database waits for one. Not to be
-// asked in a transaction, which would see the same sessions every time.
-func waitsForLock(t *testing.T, db Querier) bool {
+// waitForLocks waits until as many sessions of this database wait for a lock.
+func waitForLocks(t *testing.T, pool *pgxpool.Pool, sessions int) {
 	t.Helper()
-	return read[bool](t, db, `SELECT EXISTS (SELECT FROM pg_stat_activity
-		WHERE datname = current_database() AND wait_event_type = 'Lock')`)
+	eventually(t, "sessions wait for locks", func() bool {
+		return read[int](t, pool, `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock'`) == sessions
+	})
 }
 
 // eventually polls condition until it holds.

@@ -1,8 +1,11 @@
 package quotatest
 
 import (
+	"context"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +21,7 @@ var onceRules = map[string]func(*testing.T, Factory){
 	"CeilingZeroOrNegativeRefuses": onceCeilingZeroOrNegativeRefuses,
 	"HoldRefusesAndKeepsTheSlot":   holdRefusesAndKeepsTheSlot,
 	"ConcurrentCallersTakeOne":     concurrentCallersTakeOne,
+	"ConcurrentKeysNeverExceed":    concurrentKeysNeverExceed,
 	"NewWindowTakesANewSlot":       newWindowTakesANewSlot,
 	"KeysAreChecked":               keysAreChecked,
 }
@@ -112,6 +116,21 @@ func concurrentCallersTakeOne(t *testing.T, factory Factory) {
 		requireGranted(t, grants[caller], 1, 1)
 	}
 	require.Equal(t, 1, usageOf(t, subject).Count)
+}
+
+// concurrentKeysNeverExceed: each key's first slot is a reservation like any other
+// (G1).
+func concurrentKeysNeverExceed(t *testing.T, factory Factory) {
+	ctx, subject := begin(t, factory)
+	const ceiling = 50
+	var key atomic.Int64
+	violations := Race(ctx, func(ctx context.Context, ceiling int32, _ int) (quota.Grant, error) {
+		return subject.Arbiter.ReserveOnce(ctx, ceiling, strconv.FormatInt(key.Add(1), 10))
+	}, RaceOptions{
+		Callers: 16, Rounds: 8, SlotsMax: 1, CeilingMin: ceiling, CeilingMax: ceiling, Seed: 1,
+	})
+	require.Empty(t, violations)
+	require.Equal(t, ceiling, usageOf(t, subject).Count, "more was asked than there is")
 }
 
 // newWindowTakesANewSlot: a slot dies with its window, unspent too.
