@@ -162,10 +162,8 @@ func Status(ctx context.Context, db Querier) ([]Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := db.Query(ctx, "SELECT version, applied_at FROM adjourn.migration ORDER BY version")
-	if err != nil {
-		return nil, fmt.Errorf("read the register of migrations: %w", err)
-	}
+	// An error of the query is found again in its rows.
+	rows, _ := db.Query(ctx, "SELECT version, applied_at FROM adjourn.migration ORDER BY version")
 	var version int
 	var appliedAt time.Time
 	_, err = pgx.ForEachRow(rows, []any{&version, &appliedAt}, func() error {

@@ -88,6 +88,8 @@ func escapeUpperControls(text string) string {
 // table prints rows in aligned columns. Cells are made printable: a flow's name
 // or a third party's answer must not drive the terminal.
 type table struct {
+	// title stands above the table after an empty line; none when empty.
+	title  string
 	header []string
 	rows   [][]string
 }
@@ -96,6 +98,9 @@ func (table *table) add(cells ...string) { table.rows = append(table.rows, cells
 
 func (table *table) write(writer io.Writer) error {
 	aligned := tabwriter.NewWriter(writer, 0, 0, 2, ' ', tabwriter.DiscardEmptyColumns)
+	if table.title != "" {
+		fmt.Fprintf(writer, "\n%s\n", table.title)
+	}
 	rows := table.rows
 	if len(table.header) > 0 {
 		rows = append([][]string{table.header}, rows...)

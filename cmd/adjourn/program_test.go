@@ -3,11 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/adjourn/adjourn/internal/dbtest"
 )
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
 
 // outcome is what one run of the command left behind.
 type outcome struct {
@@ -27,6 +32,26 @@ func adjournWith(t *testing.T, stdin string, arguments ...string) outcome {
 	program := &program{stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr}
 	status := program.run(t.Context(), arguments)
 	return outcome{status: status, stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// environment replaces the settings of this process for one test.
+func environment(t *testing.T, settings ...string) {
+	t.Helper()
+	for _, line := range os.Environ() {
+		name, _, _ := strings.Cut(line, "=")
+		for _, prefix := range []string{
+			"QUOTA_", "CADENCE_", "DEADLINE_", "EMISSION_", "EMITTER_", "DISPATCH_", "ADJOURN_", "DATABASE_", "TEMPORAL_", "PG",
+		} {
+			if strings.HasPrefix(name, prefix) {
+				t.Setenv(name, "") // restores it when the test ends
+				require.NoError(t, os.Unsetenv(name))
+			}
+		}
+	}
+	for _, setting := range settings {
+		name, value, _ := strings.Cut(setting, "=")
+		t.Setenv(name, value)
+	}
 }
 
 // decode reads a command's JSON output; nothing may stand beside it.

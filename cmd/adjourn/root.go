@@ -58,6 +58,16 @@ Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err: err, help: true} })
 	root.AddCommand(
+		program.migrateCommand(),
+		program.setupCommand(),
+		program.workerCommand(),
+		program.serverCommand(),
+		program.workCommand(),
+		program.quotaCommand(),
+		program.flowCommand(),
+		program.configCommand(),
+		program.devCommand(),
+		program.demoCommand(),
 		program.versionCommand(),
 	)
 	group(root)

@@ -11,7 +11,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/adjourn/adjourn/internal/submission"
 	"github.com/adjourn/adjourn/migrations"
+	"github.com/adjourn/adjourn/work"
+	workpostgres "github.com/adjourn/adjourn/work/postgres"
 )
 
 // Bounds of a pool's connections.
@@ -89,4 +92,25 @@ func ExplainDatabase(err error) error {
 		return fmt.Errorf("the database does not answer (DATABASE_URL): %w", err)
 	}
 	return err
+}
+
+// DatabaseNow reads the database's clock.
+func DatabaseNow(ctx context.Context, db *pgxpool.Pool) (time.Time, error) {
+	var now time.Time
+	if err := db.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now); err != nil {
+		return time.Time{}, ExplainDatabase(fmt.Errorf("read the database's clock: %w", err))
+	}
+	return now.UTC(), nil
+}
+
+// SubmissionRegister hands batches of works to the store.
+func SubmissionRegister(store *workpostgres.Store) submission.Register {
+	return func(ctx context.Context, batch []work.Submission) []submission.Answer {
+		results := store.SubmitAll(ctx, batch)
+		answers := make([]submission.Answer, len(results))
+		for i, result := range results {
+			answers[i] = submission.Answer{Submitted: result.Submitted, Err: result.Err}
+		}
+		return answers
+	}
 }

@@ -34,7 +34,7 @@ func setUpNamespace(ctx context.Context, temporal client.Client, namespace strin
 	case denied(err):
 		return step.ended(NotAllowed, err)
 	case !errors.As(err, &missing):
-		return step.ended("", fmt.Errorf("describe namespace %s: %w", namespace, err))
+		return step.ended(Failed, fmt.Errorf("describe namespace %s: %w", namespace, err))
 	}
 	_, err = service.RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
 		Namespace:                        namespace,
@@ -50,7 +50,7 @@ func setUpNamespace(ctx context.Context, temporal client.Client, namespace strin
 	case denied(err):
 		return step.ended(NotAllowed, err)
 	}
-	return step.ended("", fmt.Errorf("register namespace %s: %w", namespace, err))
+	return step.ended(Failed, fmt.Errorf("register namespace %s: %w", namespace, err))
 }
 
 // setUpSearchAttributes registers the attributes that are missing. One that
@@ -66,7 +66,7 @@ func setUpSearchAttributes(
 		return step.ended(NotAllowed, err)
 	}
 	if err != nil {
-		return step.ended("", fmt.Errorf("list search attributes: %w", err))
+		return step.ended(Failed, fmt.Errorf("list search attributes: %w", err))
 	}
 	missing := map[string]enums.IndexedValueType{}
 	for name, wanted := range attributes {
@@ -75,7 +75,7 @@ func setUpSearchAttributes(
 		case !there:
 			missing[name] = wanted
 		case kind != wanted:
-			return step.ended("", fmt.Errorf("search attribute %s is of type %s, this program needs %s: "+
+			return step.ended(Failed, fmt.Errorf("search attribute %s is of type %s, this program needs %s: "+
 				"remove it with `temporal operator search-attribute remove --name %s`", name, kind, wanted, name))
 		}
 	}
@@ -94,5 +94,5 @@ func setUpSearchAttributes(
 	case denied(err):
 		return step.ended(NotAllowed, err)
 	}
-	return step.ended("", fmt.Errorf("add search attributes: %w", err))
+	return step.ended(Failed, fmt.Errorf("add search attributes: %w", err))
 }

@@ -48,3 +48,13 @@ func denied(err error) bool {
 	var unimplemented *serviceerror.Unimplemented
 	return errors.As(err, &permission) || errors.As(err, &unimplemented)
 }
+
+// lazyTemporal returns a client that connects when first used, for a process
+// that has something to say while Temporal is away.
+func lazyTemporal(options client.Options) (client.Client, error) {
+	temporal, err := client.NewLazyClient(options)
+	if err != nil {
+		return nil, fmt.Errorf("TEMPORAL_*: %w", err)
+	}
+	return temporal, nil
+}

@@ -213,15 +213,15 @@ func (input brokenInput) Read(into []byte) (int, error) {
 }
 
 // register answers by flow: "refused" is refused, "known" is a repeat.
-func register(_ context.Context, batch []work.Submission) ([]submission.Answer, error) {
+func register(_ context.Context, batch []work.Submission) []submission.Answer {
 	answers := make([]submission.Answer, len(batch))
 	for i, one := range batch {
 		answers[i].Submitted = work.Submitted{ID: work.ID(i + 1), Created: one.Flow != "known"}
 		if one.Flow == "refused" {
-			answers[i] = submission.Answer{Err: errors.New("refused by the register")}
+			answers[i] = submission.Answer{Err: &work.SubmissionError{Field: "flow", Message: "refused by the register"}}
 		}
 	}
-	return answers, nil
+	return answers
 }
 
 func options() submission.Options { return submission.Options{PayloadBytesMax: bytesMax, Now: now} }
@@ -248,7 +248,7 @@ nonsense
 func TestSubmit_BatchesAndBoundsItsReport(t *testing.T) {
 	t.Parallel()
 	var sizes []int
-	counting := func(ctx context.Context, batch []work.Submission) ([]submission.Answer, error) {
+	counting := func(ctx context.Context, batch []work.Submission) []submission.Answer {
 		sizes = append(sizes, len(batch))
 		return register(ctx, batch)
 	}
@@ -273,15 +273,16 @@ func TestSubmit_SaysHowFarItCame(t *testing.T) {
 	require.Equal(t, 501, report.Submitted, "what was read before is submitted")
 
 	calls := 0
-	failing := func(ctx context.Context, batch []work.Submission) ([]submission.Answer, error) {
+	failing := func(ctx context.Context, batch []work.Submission) []submission.Answer {
+		answers := register(ctx, batch)
 		if calls++; calls == 2 {
-			return nil, errors.New("register broke")
+			answers[0].Err = errors.New("register broke")
 		}
-		return register(ctx, batch)
+		return answers
 	}
 	report, err = submission.Submit(t.Context(),
 		submission.NewReader(strings.NewReader(good), options()), failing, func(submission.Report) {})
-	require.ErrorContains(t, err, "submit from line 501: register broke")
+	require.ErrorContains(t, err, "submit line 501: register broke")
 	require.Equal(t, 500, report.Submitted)
 
 	ctx, cancel := context.WithCancel(t.Context())

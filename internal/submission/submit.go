@@ -22,13 +22,14 @@ const refusalsMax = 1000
 // Answer is the register's to one work of a batch.
 type Answer struct {
 	Submitted work.Submitted
-	// Err is why the work was refused.
+	// Err is a [*work.SubmissionError] when the work was refused, any other error
+	// when the register could not be asked.
 	Err error
 }
 
 // Register stores a batch, each work with its own fate, and answers in the same
-// order. An error means that the batch could not be handed in at all.
-type Register func(ctx context.Context, batch []work.Submission) ([]Answer, error)
+// order.
+type Register func(ctx context.Context, batch []work.Submission) []Answer
 
 // Report is what became of the lines.
 type Report struct {
@@ -109,22 +110,24 @@ func submitBatch(ctx context.Context, register Register, batch []Line, report *R
 	for i, line := range batch {
 		works[i] = line.Submission
 	}
-	answers, err := register(ctx, works)
-	if err != nil {
-		return fmt.Errorf("submit from line %d: %w", batch[0].Number, err)
-	}
+	answers := register(ctx, works)
 	if len(answers) != len(batch) {
 		return fmt.Errorf("submit from line %d: %d answers to %d works", batch[0].Number, len(answers), len(batch))
 	}
+	var fault error
 	for i, answer := range answers {
+		var refusal *work.SubmissionError
 		switch {
-		case answer.Err != nil:
+		case errors.As(answer.Err, &refusal):
 			report.refuse(batch[i].Number, answer.Err)
+		case answer.Err != nil && fault == nil:
+			fault = fmt.Errorf("submit line %d: %w", batch[i].Number, answer.Err)
+		case answer.Err != nil:
 		case answer.Submitted.Created:
 			report.Submitted++
 		default:
 			report.Repeated++
 		}
 	}
-	return nil
+	return fault
 }
