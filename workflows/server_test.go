@@ -24,6 +24,7 @@ func TestOnAServer(t *testing.T) {
 	t.Run("starter refuses", func(t *testing.T) { testStarterRefuses(t, temporalClient) })
 	t.Run("restart", func(t *testing.T) { testRestart(t, temporalClient) })
 	t.Run("schedule", func(t *testing.T) { testSchedule(t, temporalClient) })
+	t.Run("platform", func(t *testing.T) { testPlatform(t, temporalClient) })
 	t.Run("pass by schedule", func(t *testing.T) { testPassBySchedule(t, temporalClient) })
 }
 
