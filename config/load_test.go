@@ -216,6 +216,17 @@ func TestLoadFrom_Refuses(t *testing.T) {
 	}
 }
 
+// A value is repeated only as far as it helps.
+func TestLoadFrom_ShortensLongValues(t *testing.T) {
+	t.Parallel()
+	lines := problems(t, "QUOTA_HOURLY_CEILING="+strings.Repeat("9", 100_000), "QUOTA_ENFORCE=a:"+strings.Repeat("y", 100_000))
+	require.Len(t, lines, 2)
+	for _, line := range lines {
+		require.Less(t, len(line), 1000)
+		require.Contains(t, line, "…")
+	}
+}
+
 // What two variables say together.
 func TestLoadFrom_RefusesTogether(t *testing.T) {
 	t.Parallel()

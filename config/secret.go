@@ -33,11 +33,8 @@ func (Secret) GoString() string { return redacted }
 // Format writes "[redacted]" whatever the verb; %d would otherwise look inside.
 func (Secret) Format(state fmt.State, _ rune) { writeRedacted(state, redacted) }
 
-// MarshalText is always "[redacted]".
+// MarshalText is always "[redacted]"; encoding/json uses it too.
 func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
-
-// MarshalJSON is always "[redacted]", as a JSON string.
-func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
 func (Secret) redact(string) string { return redacted }
 

@@ -46,6 +46,9 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	require.Equal(t, "[redacted]", secret.String())
 	require.Equal(t, "[redacted]", secret.GoString())
 	require.Equal(t, "hunter2", secret.Reveal())
+	encoded, err = json.Marshal(map[string]any{"secret": secret})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"secret":"[redacted]"}`, string(encoded))
 }
 
 // A refused secret is not repeated, whatever is wrong with it.
@@ -80,6 +83,8 @@ func TestURL_String(t *testing.T) {
 		"postgresql://adjourn@db/app":                              "postgresql://adjourn@db/app",
 		"postgres:///app?host=/run/postgresql&sslpassword=x":       "postgres:///app?host=/run/postgresql&sslpassword=[redacted]",
 		"https://third-party.example:8443/works?key=x#y":           "https://third-party.example:8443/works?key=[redacted]#[redacted]",
+		"https://h/?host=hunter2":                                  "https://h/?host=[redacted]",
+		"a:hunter2":                                                "[redacted]",
 		"https://token@h/":                                         "https://[redacted]@h/",
 		"host=h password=p":                                        "[redacted]",
 		"https://h/?%zz":                                           "https://h/?[redacted]",
