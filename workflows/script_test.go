@@ -30,6 +30,8 @@ type script struct {
 	answers map[string][]answer
 	inputs  map[string][]any
 	order   []string
+	// meanwhile runs while the named activity does; nil runs nothing.
+	meanwhile func(ctx context.Context, name string)
 }
 
 func newScript(answers map[string][]answer) *script {
@@ -38,7 +40,10 @@ func newScript(answers map[string][]answer) *script {
 
 // play one call. A call the script does not know is an answer of nothing, so
 // that a case says only what it is about.
-func play[Output any](script *script, name string, input any) (output Output, err error) {
+func play[Output any](ctx context.Context, script *script, name string, input any) (output Output, err error) {
+	if script.meanwhile != nil {
+		script.meanwhile(ctx, name)
+	}
 	script.mu.Lock()
 	defer script.mu.Unlock()
 	call := len(script.inputs[name])
@@ -63,11 +68,11 @@ func (script *script) requirePlayed(t *testing.T) {
 }
 
 func step[Output any](script *script, name string) func(context.Context) (Output, error) {
-	return func(context.Context) (Output, error) { return play[Output](script, name, nil) }
+	return func(ctx context.Context) (Output, error) { return play[Output](ctx, script, name, nil) }
 }
 
 func ask[Input, Output any](script *script, name string) func(context.Context, Input) (Output, error) {
-	return func(_ context.Context, input Input) (Output, error) { return play[Output](script, name, input) }
+	return func(ctx context.Context, input Input) (Output, error) { return play[Output](ctx, script, name, input) }
 }
 
 // registerAll registers every workflow as the platform does, over scripted
@@ -85,8 +90,8 @@ func registerAll(registry worker.Registry, script *script) {
 		workflows.ActivityEmitOverride:   ask[override.Input, override.Output](script, workflows.ActivityEmitOverride),
 		workflows.ActivityEmitExempt:     ask[exempt.Input, exempt.Output](script, workflows.ActivityEmitExempt),
 		workflows.ActivityGateAdmit:      ask[gate.Request, gate.Answer](script, workflows.ActivityGateAdmit),
-		workflows.ActivityGateSpend: func(_ context.Context, request gate.Request) error {
-			_, err := play[struct{}](script, workflows.ActivityGateSpend, request)
+		workflows.ActivityGateSpend: func(ctx context.Context, request gate.Request) error {
+			_, err := play[struct{}](ctx, script, workflows.ActivityGateSpend, request)
 			return err
 		},
 	} {

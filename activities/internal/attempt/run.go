@@ -86,6 +86,7 @@ func (run *Run) Begin(ctx context.Context, ids []work.ID) error {
 	if err != nil {
 		return fmt.Errorf("begin attempts: %w", err)
 	}
+	answered := time.Now()
 	run.mu.Lock()
 	run.report.Results = append(run.report.Results, begun.Refused...)
 	run.report.Gone = append(run.report.Gone, begun.Gone...)
@@ -93,7 +94,7 @@ func (run *Run) Begin(ctx context.Context, ids []work.ID) error {
 	run.begun += len(begun.Attempts)
 	run.mu.Unlock()
 	for _, attempt := range begun.Attempts {
-		run.attempts.Go(func() { run.attempt(attempt, watch) })
+		run.attempts.Go(func() { run.attempt(attempt, watch, answered) })
 	}
 	return nil
 }
@@ -123,7 +124,10 @@ type Progress struct {
 	Ended int `json:"ended"`
 }
 
-func (run *Run) attempt(begun work.Attempt, watch time.Time) {
+// attempt makes one attempt. The register marked it after watch and before
+// answered, so what is counted from the one is never too early and from the
+// other never too late.
+func (run *Run) attempt(begun work.Attempt, watch, answered time.Time) {
 	options := run.engine.Options
 	// The same instant bounds the call and its first byte: a process frozen past
 	// it must not send what a recovery may have let begin again elsewhere.
@@ -135,7 +139,7 @@ func (run *Run) attempt(begun work.Attempt, watch time.Time) {
 		windowEnd := watch.Add(begun.SlotLeft - options.Guard/2)
 		sendBy = earlier(over, windowEnd)
 	}
-	left := begun.BegunAt.Add(time.Since(watch))
+	left := begun.BegunAt.Add(time.Since(answered))
 	outcome := run.call(ctx, begun, sendBy)
 	now := begun.BegunAt.Add(time.Since(watch))
 	if outcome.Spent() {
