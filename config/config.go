@@ -35,7 +35,7 @@ type Quota struct {
 	Enforce          Flows         `envconfig:"QUOTA_ENFORCE" accepts:"a list such as invoice:true,status:false; true and false as 1, t, T, TRUE, true, True, 0, f, F, FALSE, false or False" desc:"Governed flows: true waits for a slot, false only observes what waiting would have done. Flows named nowhere are never throttled"`
 	ExemptFlows      FlowNames     `envconfig:"QUOTA_EXEMPT_FLOWS" accepts:"a list such as ack,receipt of flows that QUOTA_ENFORCE does not name" desc:"Flows that are never throttled, only counted after emission, and named in metrics"`
 	WindowGuard      time.Duration `envconfig:"QUOTA_WINDOW_GUARD" default:"2s" accepts:"a duration above 0s and below half of QUOTA_WINDOW" desc:"What a window must still have left, on the database's clock, for an attempt to begin in it"`
-	UndatedShare     float64       `envconfig:"QUOTA_UNDATED_SHARE" default:"0" min:"0" max:"1" desc:"Share of each window kept for works without a deadline"`
+	UndatedShare     float64       `envconfig:"QUOTA_UNDATED_SHARE" default:"0" min:"0" max:"1" desc:"Share of the room a pass finds that goes to works without a deadline while any wait"`
 	LockTimeout      time.Duration `envconfig:"QUOTA_LOCK_TIMEOUT" default:"1s" min:"1ms" accepts:"a duration from 1ms to QUOTA_STATEMENT_TIMEOUT" desc:"How long a reservation waits for a lock before the arbiter counts as unavailable"`
 	StatementTimeout time.Duration `envconfig:"QUOTA_STATEMENT_TIMEOUT" default:"3s" min:"1ms" max:"10m" desc:"How long a reservation may take before the arbiter counts as unavailable"`
 	PoolSize         int           `envconfig:"QUOTA_POOL_SIZE" default:"4" min:"1" max:"1000" desc:"Database connections of the arbiter, in each process, shared with no other part"`

@@ -27,6 +27,9 @@ type Policy struct {
 	// ExemptFlows names the flows that are exempt on purpose, whatever Flows says
 	// of them; flows in neither are unknown and treated alike.
 	ExemptFlows []string
+	// UndatedShare of the room that an admission finds goes to works without a
+	// deadline while any wait, rounded up: from 0, the default, to 1.
+	UndatedShare float64
 }
 
 // Treatment of a flow under the policy.

@@ -16,6 +16,8 @@ func Policy(cfg config.Config) quota.Policy {
 		Ceiling:     cfg.Quota.Ceiling.Limit,
 		Flows:       maps.Clone(map[string]bool(cfg.Quota.Enforce)),
 		ExemptFlows: slices.Clone([]string(cfg.Quota.ExemptFlows)),
+
+		UndatedShare: cfg.Quota.UndatedShare,
 	}
 }
 

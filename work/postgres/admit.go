@@ -68,7 +68,8 @@ func (store *Store) admit(
 	}
 	batch := newBatch(works)
 	expected := quota.Decide(usage, options.Policy.Ceiling, max(1, len(works.candidates)))
-	mayGo, refused := consider(works.candidates, expected.Slots, options.limit(), usage.Held())
+	candidates := shareOut(works.candidates, expected.Slots, options.Policy.UndatedShare)
+	mayGo, refused := consider(candidates, expected.Slots, options.limit(), usage.Held())
 	batch.Chosen = len(mayGo) + len(refused)
 	answer := expected
 	if len(mayGo) > 0 {

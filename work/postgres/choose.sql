@@ -1,7 +1,8 @@
 -- Chooses governed works in dispatch order; locks nothing. $1 flows and $2
--- whether each is enforced, side by side; $3 limit of each of the two kinds, so
--- that a backlog of enforced works does not hide the observed ones behind it;
--- $4 override margin.
+-- whether each is enforced, side by side; $3 limit of each of the four kinds, so
+-- that a backlog of enforced works does not hide the observed ones behind it, nor
+-- dated works the undated ones, which may have a share of their own; $4 override
+-- margin.
 WITH closing AS MATERIALIZED (
     -- Up to this instant a deadline is closing: such works are the override
     -- lane's. The rule is work.Closing; a test holds the two equal.
@@ -9,7 +10,8 @@ WITH closing AS MATERIALIZED (
 ), ranked AS (
     SELECT w.id, f.flow, w.deadline, f.enforced,
            row_number() OVER (
-               PARTITION BY f.enforced ORDER BY w.deadline ASC NULLS LAST, w.id) AS place
+               PARTITION BY f.enforced, w.deadline IS NULL
+               ORDER BY w.deadline ASC NULLS LAST, w.id) AS place
       FROM unnest($1::TEXT[], $2::BOOLEAN[]) AS f (flow, enforced)
      CROSS JOIN LATERAL (
         -- Two ranges of one index, each read in its order and no further than the
