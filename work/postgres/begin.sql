@@ -8,9 +8,10 @@ WITH carried AS MATERIALIZED (
            w.attempt_begun_at, w.attempt_expires_at
       FROM adjourn.work AS w
      WHERE w.id = ANY($1::BIGINT[])
+       -- Carried is admitted or attempting: work_pending_is_free. To name the states
+       -- would let a plan made while little was in flight walk all that is.
        AND w.lane = $2::TEXT
        AND w.workflow_id = $3::TEXT
-       AND w.state IN ('admitted', 'attempting')
     -- Works first, by id, the streams' rows after: everyone in this order.
      ORDER BY w.id
        FOR UPDATE

@@ -87,9 +87,11 @@ WITH instant AS MATERIALIZED (
 SELECT h.id FROM held AS h
 UNION
 -- A repeat of a record whose answer was lost on its way.
-SELECT a.work_id
-  FROM adjourn.work_attempt AS a
-  JOIN ending AS e ON e.id = a.work_id AND e.attempt = a.attempt
- WHERE a.outcome = e.outcome
-   AND (a.status, a.reference, a.detail) IS NOT DISTINCT FROM (e.status, e.reference, e.detail)
+SELECT e.id
+  FROM ending AS e
+ WHERE (SELECT a.outcome = e.outcome
+               AND (a.status, a.reference, a.detail)
+                   IS NOT DISTINCT FROM (e.status, e.reference, e.detail)
+          FROM adjourn.work_attempt AS a
+         WHERE a.work_id = e.id AND a.attempt = e.attempt)
  ORDER BY id

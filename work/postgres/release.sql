@@ -3,10 +3,11 @@
 WITH instant AS MATERIALIZED (
     SELECT clock_timestamp() AS now
 ), carried AS MATERIALIZED (
-    SELECT w.id
+    -- By id alone: a plan made while little was admitted must not walk all that is.
+    SELECT w.id, w.state
       FROM adjourn.work AS w
      WHERE w.id = ANY($1::BIGINT[])
-       AND w.state = 'admitted' AND w.lane = 'governed' AND w.workflow_id = $2::TEXT
+       AND w.lane = 'governed' AND w.workflow_id = $2::TEXT
     -- By id, as everyone locks works, so that nobody waits in a circle.
      ORDER BY w.id
        FOR UPDATE
@@ -24,5 +25,5 @@ UPDATE adjourn.work AS w
        detail        = NULL,
        changed_at    = i.now
   FROM carried AS c, instant AS i
- WHERE w.id = c.id
+ WHERE w.id = c.id AND c.state = 'admitted'
 RETURNING w.id
