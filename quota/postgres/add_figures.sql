@@ -5,7 +5,6 @@ SELECT adjourn.window_floor(n.instant, $1::INTERVAL), n.flow, n.decision, n.reas
        sum(n.count)::BIGINT
   FROM unnest($2::TIMESTAMPTZ[], $3::TEXT[], $4::TEXT[], $5::TEXT[], $6::BIGINT[])
        AS n (instant, flow, decision, reason, count)
- WHERE n.count > 0
 -- One row per key, because a statement may not touch a row twice.
  GROUP BY 1, 2, 3, 4
 -- Row locks are taken in the order of the primary key by everyone, so that two

@@ -104,6 +104,30 @@ func TestCadenceIsExactAcrossProcesses(t *testing.T) {
 	require.Equal(t, rate.Span(promised), next.Sub(first), "%d instants", promised)
 }
 
+// TestCadenceIsOpenedOnce: of two processes that find no schedule one opens it, and
+// the other goes on from what was promised meanwhile.
+func TestCadenceIsOpenedOnce(t *testing.T) {
+	t.Parallel()
+	pool, _ := newSteady(t)
+	tx := begin(t, pool)
+	exec(t, tx, "INSERT INTO adjourn.quota_cadence (next_start) VALUES (clock_timestamp() + INTERVAL '20 seconds')")
+	type outcome struct {
+		distances []time.Duration
+		err       error
+	}
+	second := make(chan outcome, 1)
+	go func() {
+		cadence := NewCadence(pool, daily(), quota.CadenceRate{PerSecond: 1, Burst: 1})
+		distances, err := cadence.Schedule(t.Context(), 1)
+		second <- outcome{distances, err}
+	}()
+	waitForLocks(t, pool, 1)
+	require.NoError(t, tx.Commit(t.Context()))
+	answered := <-second
+	require.NoError(t, answered.err)
+	require.Positive(t, answered.distances[0])
+}
+
 // TestCadenceIsOneStatement: one call, one statement; switched off, none.
 func TestCadenceIsOneStatement(t *testing.T) {
 	t.Parallel()
