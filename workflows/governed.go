@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
@@ -65,7 +66,7 @@ func (run *governedRun) admit(works []work.Ref) ([]work.Ref, time.Time, error) {
 	input := governed.Input{WorkflowID: run.workflowID, Works: works}
 	var admitted governed.Admitted
 	err := workflow.ExecuteActivity(ctx, ActivityAdmitWorks, input).Get(ctx, &admitted)
-	if temporal.IsCanceledError(err) {
+	if temporal.IsCanceledError(err) || isFinal(err) {
 		return nil, time.Time{}, err
 	}
 	if err != nil {
@@ -80,6 +81,12 @@ func (run *governedRun) admit(works []work.Ref) ([]work.Ref, time.Time, error) {
 	run.results = append(run.results, admitted.Refused...)
 	run.gone = append(run.gone, admitted.Gone...)
 	return admitted.Works, admitted.SlotStart, nil
+}
+
+// isFinal tells a caller's mistake, which no waiting helps.
+func isFinal(err error) bool {
+	var application *temporal.ApplicationError
+	return errors.As(err, &application) && application.NonRetryable()
 }
 
 func (run *governedRun) emitWhileUnsent(works []work.Ref, slotStart time.Time) error {

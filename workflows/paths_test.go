@@ -234,6 +234,11 @@ func directPaths() []path {
 			answers: map[string][]answer{workflows.ActivityAdmitWorks: {down, down, down, down, down}},
 			want:    workflows.Emission{Results: []work.Result{unavailable(first), unavailable(second)}},
 		},
+		{
+			workflow: workflows.NameEmitGoverned, name: "direct_invalid_input", input: direct,
+			answers: map[string][]answer{workflows.ActivityAdmitWorks: {{err: final("invalid_input")}}},
+			fails:   "invalid_input",
+		},
 	}
 }
 

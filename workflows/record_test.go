@@ -26,8 +26,9 @@ import (
 	"github.com/adjourn/adjourn/workflows"
 )
 
-// record writes the histories anew, from a real Temporal server.
-var record = flag.Bool("record", false, "record workflows/testdata/histories on a Temporal server")
+// record writes the histories that are missing, from a real Temporal server. Old
+// ones are kept: they are what may be running somewhere.
+var record = flag.Bool("record", false, "record what is missing in workflows/testdata/histories")
 
 const histories = "testdata/histories"
 
@@ -36,11 +37,11 @@ func historyFile(path path) string {
 }
 
 // TestHistoriesAreRecorded holds the recorded histories to the paths: each path
-// has one, and none is left over. With -record it makes them.
+// has one, and none is left over. With -record it makes the missing ones.
 func TestHistoriesAreRecorded(t *testing.T) {
 	t.Parallel()
 	if *record {
-		recordAll(t)
+		recordMissing(t)
 	}
 	var wanted []string
 	for _, path := range paths() {
@@ -89,12 +90,13 @@ func startTemporal(t *testing.T) client.Client {
 	return temporalClient
 }
 
-func recordAll(t *testing.T) {
+func recordMissing(t *testing.T) {
 	t.Helper()
 	temporalClient := startTemporal(t)
-	require.NoError(t, os.RemoveAll(histories))
 	for _, path := range paths() {
-		recordOne(t, temporalClient, path)
+		if _, err := os.Stat(historyFile(path)); os.IsNotExist(err) {
+			recordOne(t, temporalClient, path)
+		}
 	}
 }
 

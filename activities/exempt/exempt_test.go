@@ -76,13 +76,16 @@ func (bench *bench) answer(carriage work.Carriage, verdicts ...emitter.Verdict) 
 	}
 }
 
-func requireRetried(t *testing.T, err error, kind string) *temporal.ApplicationError {
+// requireRetried checks that the error is tried again, and returns after how long.
+func requireRetried(t *testing.T, err error, kind string) time.Duration {
 	t.Helper()
 	var application *temporal.ApplicationError
 	require.ErrorAs(t, err, &application)
 	require.Equal(t, kind, application.Type())
 	require.False(t, application.NonRetryable())
-	return application
+	expected := kind == "third_party_limit" || kind == "attempt_in_flight" || kind == "worker_stopping"
+	require.Equal(t, expected, application.Category() == temporal.ApplicationErrorCategoryBenign)
+	return application.NextRetryDelay()
 }
 
 // TestEmitsAndCounts flows that nobody declared like those that were, with a
@@ -136,9 +139,7 @@ func TestALimitIsWaitedFor(t *testing.T) {
 		return emitter.Outcome{Verdict: emitter.Limited, RetryAfter: time.Hour}
 	}
 	_, err := bench.emit(bench.Exempt("ack", 2))
-	application := requireRetried(t, err, "third_party_limit")
-	require.Equal(t, time.Minute, application.NextRetryDelay())
-	require.Equal(t, temporal.ApplicationErrorCategoryBenign, application.Category())
+	require.Equal(t, time.Minute, requireRetried(t, err, "third_party_limit"))
 }
 
 // TestFlowsWithoutRetry are attempted once: what does not emit them fails them,

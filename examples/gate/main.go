@@ -74,6 +74,7 @@ type settings struct {
 
 // work runs the worker until ctx ends.
 func work(ctx context.Context, temporalClient client.Client, pool *pgxpool.Pool, settings settings) error {
+	//nolint:contextcheck // The arbiter's own goroutine outlives each caller; Close ends it.
 	arbiter := quotapostgres.NewArbiter(pool, quotapostgres.Options{Window: settings.window})
 	defer arbiter.Close()
 	reminders := worker.New(temporalClient, taskQueue, worker.Options{WorkerStopTimeout: 15 * time.Second})
