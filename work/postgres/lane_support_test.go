@@ -211,7 +211,7 @@ func (lane *lane) traced(change func(*pgxpool.Config)) (*Store, *trace) {
 	if change != nil {
 		change(config)
 	}
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	pool, err := pgxpool.NewWithConfig(lane.t.Context(), config)
 	require.NoError(lane.t, err)
 	lane.t.Cleanup(pool.Close)
 	return New(pool), counted

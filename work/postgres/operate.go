@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 
@@ -57,9 +58,20 @@ func (store *Store) operate(
 	return &work.StateError{ID: id, State: found.State, Action: action, Accepted: accepted}
 }
 
+// settingPayloadBytesMax is the one limit that the database itself enforces.
+const settingPayloadBytesMax = "payload_bytes_max"
+
 // WriteSetting stores a limit that the database itself enforces, and tells
-// whether it changed. "payload_bytes_max" is the only one.
+// whether it changed. "payload_bytes_max" is the only one, a whole number of
+// bytes from 1; anything else is an error, because it would refuse every
+// submission from then on.
 func (store *Store) WriteSetting(ctx context.Context, name, value string) (changed bool, err error) {
+	if name != settingPayloadBytesMax {
+		return false, fmt.Errorf("setting %q: accepted is %s", name, settingPayloadBytesMax)
+	}
+	if bytes, err := strconv.ParseInt(value, 10, 64); err != nil || bytes < 1 {
+		return false, fmt.Errorf("setting %s %q: accepted are whole numbers of bytes from 1", name, value)
+	}
 	err = store.pool.QueryRow(ctx, `
 INSERT INTO adjourn.setting AS s (name, value) VALUES ($1, $2)
 -- An unchanged setting is not written again, so that repeating a set-up is free.

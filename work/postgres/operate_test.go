@@ -157,3 +157,17 @@ func TestNowNamesNoTable(t *testing.T) {
 	require.False(t, after.Before(before))
 	require.Equal(t, time.UTC, after.Location())
 }
+
+// TestSettingsAreChecked before they refuse every submission.
+func TestSettingsAreChecked(t *testing.T) {
+	t.Parallel()
+	lane := newLane(t)
+	for _, value := range []string{"", "0", "-1", "5MB", "1.5", "9223372036854775808", "NaN"} {
+		_, err := lane.store.WriteSetting(t.Context(), "payload_bytes_max", value)
+		require.ErrorContains(t, err, "setting payload_bytes_max \""+value+"\": accepted are whole numbers")
+	}
+	_, err := lane.store.WriteSetting(t.Context(), "payload_max", "1")
+	require.EqualError(t, err, `setting "payload_max": accepted is payload_bytes_max`)
+	require.Len(t, lane.dump("setting")["setting"], 1)
+	lane.works("f", 1)
+}
