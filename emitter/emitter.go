@@ -36,8 +36,18 @@ type Message struct {
 	Payload []byte
 	// SendBy is the last instant, on this process's monotonic clock, at which a
 	// first byte may leave: past it the attempt would fall outside its slot's
-	// window. Zero means no such limit (override and exempt lanes).
+	// window. Zero means no such limit. See [Message.TooLate].
 	SendBy time.Time
+}
+
+// TooLate tells whether SendBy has passed at now, by the monotonic or by the wall
+// clock: the former stands still while the machine is suspended, and a wall clock
+// that was set forward only costs a try.
+func (message Message) TooLate(now time.Time) bool {
+	if message.SendBy.IsZero() {
+		return false
+	}
+	return now.After(message.SendBy) || now.Round(0).After(message.SendBy.Round(0))
 }
 
 // Verdict says what became of one attempt.

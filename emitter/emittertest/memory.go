@@ -34,8 +34,7 @@ func (memory *Memory) Emit(ctx context.Context, message emitter.Message) emitter
 func (memory *Memory) list(ctx context.Context, message emitter.Message) bool {
 	memory.mutex.Lock()
 	defer memory.mutex.Unlock()
-	late := !message.SendBy.IsZero() && time.Now().After(message.SendBy)
-	if late || ctx.Err() != nil {
+	if message.TooLate(time.Now()) || ctx.Err() != nil {
 		return false
 	}
 	message.Payload = slices.Clone(message.Payload)

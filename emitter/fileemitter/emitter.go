@@ -95,11 +95,7 @@ func mayPublish(ctx context.Context, message emitter.Message) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	now := time.Now()
-	// The wall clock too: the monotonic one stands still while the machine is
-	// suspended.
-	if !message.SendBy.IsZero() &&
-		(now.After(message.SendBy) || now.Round(0).After(message.SendBy.Round(0))) {
+	if message.TooLate(time.Now()) {
 		return errTooLate
 	}
 	return nil

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -221,12 +220,6 @@ func TestUnsent(t *testing.T) {
 		target := newTarget(t, directory)
 		require.NoError(t, os.Remove(directory))
 		requireVerdict(t, emitter.Unsent, emit(t, target, emittertest.NewMessage(1)))
-	})
-	t.Run("TooLateByTheWallClock", func(t *testing.T) {
-		t.Parallel()
-		message := emittertest.NewMessage(1)
-		message.SendBy = time.Now().Round(0).Add(-time.Nanosecond)
-		requireVerdict(t, emitter.Unsent, emit(t, newTarget(t, t.TempDir()), message))
 	})
 	t.Run("Closed", func(t *testing.T) {
 		t.Parallel()

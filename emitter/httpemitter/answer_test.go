@@ -55,6 +55,15 @@ func TestInformationsComeFirst(t *testing.T) {
 	require.Equal(t, 202, outcome.Status)
 }
 
+// TestProtocolsAreNotSwitched: what follows a 101 is another protocol's.
+func TestProtocolsAreNotSwitched(t *testing.T) {
+	t.Parallel()
+	party := newWire(t, answering("HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nanother"))
+	outcome := emit(t, newTarget(t, Options{URL: party.URL}), 1)
+	requireVerdict(t, emitter.Rejected, outcome)
+	require.Empty(t, outcome.Answer)
+}
+
 // TestLimits: 429 always is one; 503 with a Retry-After that can be understood.
 func TestLimits(t *testing.T) {
 	t.Parallel()

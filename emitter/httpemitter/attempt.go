@@ -7,6 +7,8 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"time"
+
+	"github.com/adjourn/adjourn/emitter"
 )
 
 // Why an attempt was ended from this side.
@@ -30,7 +32,8 @@ const (
 // attempt decides whether bytes may leave, and knows whether any has. It is
 // bound to one connection at most, once.
 type attempt struct {
-	sendBy time.Time
+	// message without its payload.
+	message emitter.Message
 	// end ends the request's context with a cause.
 	end context.CancelCauseFunc
 	// written receives the result of sending the request whole.
@@ -42,27 +45,19 @@ type attempt struct {
 	asked bool
 }
 
-func newAttempt(sendBy time.Time, end context.CancelCauseFunc) *attempt {
-	return &attempt{sendBy: sendBy, end: end, written: make(chan error, 1)}
-}
-
-// late tells whether SendBy has passed, on either clock: the monotonic one
-// stands still while the machine is suspended.
-func (attempt *attempt) late(now time.Time) bool {
-	if attempt.sendBy.IsZero() {
-		return false
-	}
-	return now.After(attempt.sendBy) || now.Round(0).After(attempt.sendBy.Round(0))
+func newAttempt(message emitter.Message, end context.CancelCauseFunc) *attempt {
+	message.Payload = nil
+	return &attempt{message: message, end: end, written: make(chan error, 1)}
 }
 
 // watch ends the attempt when SendBy passes with nothing sent, so that its
 // caller learns at once; what keeps late bytes back is leave. The caller must
 // call stop.
 func (attempt *attempt) watch(now time.Time) (stop func()) {
-	if attempt.sendBy.IsZero() {
+	if attempt.message.SendBy.IsZero() {
 		return func() {}
 	}
-	timer := time.AfterFunc(attempt.sendBy.Sub(now), func() {
+	timer := time.AfterFunc(attempt.message.SendBy.Sub(now), func() {
 		if !attempt.settle() {
 			attempt.end(errTooLate)
 		}
@@ -124,7 +119,7 @@ func (attempt *attempt) leave(conn *connection) error {
 		return errRepeated
 	case attempt.stage == over:
 		return errOver
-	case attempt.stage == waiting && attempt.late(time.Now()):
+	case attempt.stage == waiting && attempt.message.TooLate(time.Now()):
 		attempt.stage = over
 		return errTooLate
 	case attempt.stage == waiting:

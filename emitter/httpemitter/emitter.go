@@ -74,9 +74,9 @@ func (target *Emitter) Emit(ctx context.Context, message emitter.Message) emitte
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	attempt := newAttempt(message.SendBy, end)
+	attempt := newAttempt(message, end)
 	now := time.Now()
-	if attempt.late(now) {
+	if message.TooLate(now) {
 		return target.unsent(errTooLate)
 	}
 	defer attempt.watch(now)()

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -66,7 +67,7 @@ func TestOneArrivalWhenAKeptConnectionDies(t *testing.T) {
 func TestASecondConnectionRefuses(t *testing.T) {
 	t.Parallel()
 	var ended error
-	attempt := newAttempt(noLimit, func(cause error) { ended = cause })
+	attempt := newAttempt(unlimited, func(cause error) { ended = cause })
 	first, second := newPipe(t), newPipe(t)
 	attempt.ask()
 	attempt.bind(first)
@@ -119,6 +120,25 @@ func TestConnectionsAreReused(t *testing.T) {
 			require.Equal(t, 1, party.connected())
 		})
 	}
+}
+
+// TestTheEndOfABodyIsAwaited: a body of just the bound, whose last chunk comes
+// later, does not cost the connection.
+func TestTheEndOfABodyIsAwaited(t *testing.T) {
+	t.Parallel()
+	party := newWire(t, func(party *wire, socket net.Conn) {
+		for reader := bufio.NewReader(socket); party.read(reader); {
+			_, _ = fmt.Fprintf(socket, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n",
+				responseBytesMin, strings.Repeat("x", responseBytesMin))
+			<-time.After(soon / 5) // so that the client has read what is there
+			_, _ = io.WriteString(socket, "0\r\n\r\n")
+		}
+	})
+	target := newTarget(t, Options{URL: party.URL, ResponseBytesMax: responseBytesMin, IdleTimeout: liveness})
+	for number := range int64(3) {
+		requireVerdict(t, emitter.Emitted, emit(t, target, number+1))
+	}
+	require.Len(t, party.sockets, 1, "connections")
 }
 
 func TestConnectionsMax(t *testing.T) {

@@ -58,6 +58,7 @@ func TestUncertainWithoutAnAnswer(t *testing.T) {
 			requireVerdict(t, emitter.Uncertain, outcome)
 			require.NotContains(t, outcome.Detail, secretPayload)
 			require.Zero(t, outcome.Status)
+			require.Equal(t, name == "NeverAnswers", strings.Contains(outcome.Detail, "time-out"), outcome.Detail)
 			party.requireNumbers(t, 1)
 		})
 	}

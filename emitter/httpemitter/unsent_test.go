@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -39,6 +40,11 @@ func TestUnsent(t *testing.T) {
 	silent := newWire(t, func(_ *wire, socket net.Conn) { _, _ = io.Copy(io.Discard, socket) })
 	hangingUp := newWire(t, func(_ *wire, socket net.Conn) { _, _ = bufio.NewReader(socket).ReadByte() })
 
+	reasons := map[string]string{
+		"ConnectionRefused": "connection refused", "UnknownAuthority": "unknown authority",
+		"HandshakeHangs": "i/o timeout", "HandshakeHangsLonger": "not sent: time-out",
+		"OtherName": "elsewhere.example",
+	}
 	for name, options := range map[string]Options{
 		"ConnectionRefused":    {URL: unusedURL(t, "http")},
 		"ConnectionRefusedTLS": {URL: unusedURL(t, "https")},
@@ -56,6 +62,7 @@ func TestUnsent(t *testing.T) {
 			outcome := emit(t, newTarget(t, options), 1)
 			requireVerdict(t, emitter.Unsent, outcome)
 			require.False(t, outcome.Spent())
+			require.Contains(t, outcome.Detail, reasons[name])
 		})
 	}
 	t.Cleanup(func() {
@@ -63,6 +70,17 @@ func TestUnsent(t *testing.T) {
 			require.Empty(t, party.all())
 		}
 	})
+}
+
+// TestConnectTimeoutIsForConnecting: an answer, or a kept connection, may take
+// longer.
+func TestConnectTimeoutIsForConnecting(t *testing.T) {
+	t.Parallel()
+	party := newParty(t, func(http.ResponseWriter, *http.Request) { <-time.After(2 * soon) })
+	target := newTarget(t, Options{URL: party.URL, ConnectTimeout: soon, IdleTimeout: liveness})
+	requireVerdict(t, emitter.Emitted, emit(t, target, 1))
+	requireVerdict(t, emitter.Emitted, emit(t, target, 2))
+	require.Equal(t, 1, party.connected())
 }
 
 // TestCancelledBeforeSending while a handshake hangs.
@@ -101,8 +119,16 @@ func TestClientCertificate(t *testing.T) {
 
 	requireVerdict(t, emitter.Emitted, emit(t, newTarget(t, Options{URL: party.URL, TLS: known}), 1))
 	require.Equal(t, "adjourn", party.all()[0].TLS.PeerCertificates[0].Subject.CommonName)
-	// In TLS 1.3 the client has sent its request before it learns of the refusal.
+	// In TLS 1.3 the client may have sent its request before it learns of the
+	// refusal.
 	unknown.VersionMin = "1.3"
-	requireVerdict(t, emitter.Uncertain, emit(t, newTarget(t, Options{URL: party.URL, TLS: unknown}), 2))
+	outcome := emit(t, newTarget(t, Options{URL: party.URL, TLS: unknown}), 2)
+	require.Contains(t, []emitter.Verdict{emitter.Uncertain, emitter.Unsent}, outcome.Verdict)
+	unknown.VersionMin = "1.2"
+	modest := newTLSParty(t, nil, func(server *httptest.Server) {
+		server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}
+	})
+	requireVerdict(t, emitter.Unsent, emit(t, newTarget(t, Options{URL: modest.URL, TLS: unknown}), 3))
+	require.Empty(t, modest.all())
 	party.requireNumbers(t, 1)
 }

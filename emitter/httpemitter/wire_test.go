@@ -9,10 +9,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/adjourn/adjourn/emitter"
 )
 
-// noLimit is a SendBy that never passes.
-var noLimit time.Time
+// noLimit is a SendBy that never passes, unlimited a message with it.
+var (
+	noLimit   time.Time
+	unlimited emitter.Message
+)
 
 // newPipe is a connection whose other end takes everything.
 func newPipe(t *testing.T) *connection {
@@ -32,7 +37,7 @@ func newPipe(t *testing.T) *connection {
 
 // newBoundPipe belongs to an attempt that may send until sendBy.
 func newBoundPipe(t *testing.T, sendBy time.Time) (*attempt, *connection) {
-	attempt := newAttempt(sendBy, func(error) {})
+	attempt := newAttempt(emitter.Message{SendBy: sendBy}, func(error) {})
 	conn := newPipe(t)
 	attempt.bind(conn)
 	return attempt, conn
@@ -62,32 +67,12 @@ func TestTheWriteItselfChecks(t *testing.T) {
 	require.False(t, attempt.settle())
 }
 
-// TestTheWallClockStopsToo: the monotonic clock stands still while a machine is
-// suspended.
-func TestTheWallClockStopsToo(t *testing.T) {
-	t.Parallel()
-	sendBy := time.Now().Add(time.Hour)
-	attempt := newAttempt(sendBy, nil)
-	require.False(t, attempt.late(sendBy))
-	require.True(t, attempt.late(sendBy.Add(1)))
-	require.True(t, attempt.late(sendBy.Round(0).Add(1)), "by the wall clock")
-	require.False(t, newAttempt(noLimit, nil).late(sendBy))
-	// As after a suspension: the wall clock went on, the monotonic one did not.
-	suspended := newAttempt(withWall(sendBy, -2*time.Hour), nil)
-	require.True(t, suspended.late(time.Now()))
-}
-
-// withWall returns an instant whose wall clock reading alone is shifted.
-func withWall(instant time.Time, shift time.Duration) time.Time {
-	return instant.Round(0).Add(shift)
-}
-
 // TestWhatBeganMayEnd: the rest of a request may follow its first byte.
 func TestWhatBeganMayEnd(t *testing.T) {
 	t.Parallel()
 	attempt, conn := newBoundPipe(t, noLimit)
 	requireWrites(t, conn, "POST")
-	attempt.sendBy = time.Now().Add(-time.Second)
+	attempt.message.SendBy = time.Now().Add(-time.Second)
 	requireWrites(t, conn, " / HTTP/1.1")
 	require.True(t, attempt.settle())
 	requireWrites(t, conn, "\r\n")
@@ -137,7 +122,7 @@ func TestOneByteIsSent(t *testing.T) {
 // TestUnwatchedBytesCountAsSent: over-count, never under-count.
 func TestUnwatchedBytesCountAsSent(t *testing.T) {
 	t.Parallel()
-	attempt := newAttempt(noLimit, nil)
+	attempt := newAttempt(unlimited, nil)
 	attempt.bind(newPipe(t).Conn)
 	require.True(t, attempt.settle())
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -40,6 +41,17 @@ func emitOntoAFullDisk(directory string) {
 	message.Payload = bytes.Repeat([]byte("x"), roomBytes+1)
 	outcome := target.Emit(context.Background(), message)
 	_ = json.NewEncoder(os.Stdout).Encode(outcome) // read by the parent
+}
+
+// TestAPipeInTheWay is not read: nobody may ever write to it.
+func TestAPipeInTheWay(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(directory, "invoice-2026"), 0o750))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(directory, "invoice-2026", "000000000001.json"), 0o600))
+	message := emittertest.NewMessage(1)
+	message.Payload = nil
+	requireVerdict(t, emitter.Rejected, emit(t, newTarget(t, directory), message))
 }
 
 // TestAFullDiskPublishesNothing: the slot is kept, and nothing is left behind.
