@@ -47,25 +47,33 @@ func TestExplainPending(t *testing.T) {
 		want Explanation
 	}{
 		{
-			"never considered", Work{}, circumstances(),
+			"never considered",
+			Work{},
+			circumstances(),
 			Explanation{
 				"it waits for its turn: earliest deadline first", "the next pass considers it", at("09:30:10"),
 			},
 		},
 		{
-			"deferred in this window", Work{}, circumstances(deferredNow),
+			"deferred in this window",
+			Work{},
+			circumstances(deferredNow),
 			Explanation{
 				"deferred in this window: quota_full", "the next window chooses it by its deadline", at("10:00:00"),
 			},
 		},
 		{
-			"deferred in an earlier window", Work{}, circumstances(deferredBefore),
+			"deferred in an earlier window",
+			Work{},
+			circumstances(deferredBefore),
 			Explanation{
 				"it waits for its turn: earliest deadline first", "the next pass considers it", at("09:30:10"),
 			},
 		},
 		{
-			"its deadline closes before the window's turn", Work{Deadline: at("10:00:00")}, circumstances(deferredNow),
+			"its deadline closes before the window's turn",
+			Work{Deadline: at("10:00:00")},
+			circumstances(deferredNow),
 			Explanation{
 				"deferred in this window: quota_full",
 				"at 2026-12-01T09:45:00Z its deadline begins to close and the override lane takes it, whatever the quota says",
@@ -73,7 +81,9 @@ func TestExplainPending(t *testing.T) {
 			},
 		},
 		{
-			"its deadline closes after the window's turn", Work{Deadline: at("12:00:00")}, circumstances(deferredNow),
+			"its deadline closes after the window's turn",
+			Work{Deadline: at("12:00:00")},
+			circumstances(deferredNow),
 			Explanation{
 				"deferred in this window: quota_full",
 				"the next window chooses it by its deadline; from 2026-12-01T11:45:00Z the override lane would take it",
@@ -81,14 +91,18 @@ func TestExplainPending(t *testing.T) {
 			},
 		},
 		{
-			"closing", Work{Deadline: at("09:45:00")}, circumstances(deferredNow),
+			"closing",
+			Work{Deadline: at("09:45:00")},
+			circumstances(deferredNow),
 			Explanation{
 				"its deadline 2026-12-01T09:45:00Z is closing",
 				"the next pass sends it by the override lane, whatever the quota says", at("09:30:10"),
 			},
 		},
 		{
-			"closing, in back-off", Work{Deadline: at("09:45:00"), NotBefore: at("11:00:00")}, circumstances(),
+			"closing, in back-off",
+			Work{Deadline: at("09:45:00"), NotBefore: at("11:00:00")},
+			circumstances(),
 			Explanation{
 				"its deadline 2026-12-01T09:45:00Z is closing",
 				"the next pass sends it by the override lane, whatever the quota says", at("09:30:10"),
@@ -96,21 +110,26 @@ func TestExplainPending(t *testing.T) {
 		},
 		{
 			"in back-off",
-			Work{NotBefore: at("09:33:00"), Attempts: 2, Reason: "uncertain", Detail: "status 500"}, circumstances(),
+			Work{NotBefore: at("09:33:00"), Attempts: 2, Reason: "uncertain", Detail: "status 500"},
+			circumstances(),
 			Explanation{
 				"attempt 2 may have reached the third party but brought no answer (uncertain: status 500): back-off",
 				"it is chosen again, with a new slot and the same number", at("09:33:00"),
 			},
 		},
 		{
-			"the third party's hold", Work{}, circumstances(held, deferredNow),
+			"the third party's hold",
+			Work{},
+			circumstances(held, deferredNow),
 			Explanation{
 				"the third party asked everyone to wait until 2026-12-01T09:35:00Z",
 				"a pass after that chooses it by its deadline", at("09:35:00"),
 			},
 		},
 		{
-			"exempt, under a hold, past its deadline", Work{Deadline: at("09:00:00")}, circumstances(exempt, held),
+			"exempt, under a hold, past its deadline",
+			Work{Deadline: at("09:00:00")},
+			circumstances(exempt, held),
 			Explanation{
 				"it waits for the next pass; its flow is never throttled",
 				"the next pass sends it by the exempt lane", at("09:30:10"),
@@ -178,20 +197,27 @@ func TestExplainTheOtherStates(t *testing.T) {
 				Deadline: began.Add(-time.Minute), FinishedAt: began,
 			},
 			"the third party accepted it at 2026-12-01T09:29:00Z as number 41, by the override lane, late: it was due at 2026-12-01T09:28:00Z",
-			"nothing: it is finished", time.Time{},
+			"nothing: it is finished",
+			time.Time{},
 		},
 		{
-			"failed", Work{ID: 7, State: Failed, Attempts: 1, Reason: "rejected", Detail: "status 422"},
+			"failed",
+			Work{ID: 7, State: Failed, Attempts: 1, Reason: "rejected", Detail: "status 422"},
 			"attempt 1 failed: rejected: status 422",
-			"an operator decides: `adjourn work retry 7` once the cause is mended, or `adjourn work cancel 7`", time.Time{},
+			"an operator decides: `adjourn work retry 7` once the cause is mended, or `adjourn work cancel 7`",
+			time.Time{},
 		},
 		{
-			"cancelled", Work{State: Cancelled, FinishedAt: began},
-			"an operator cancelled it at 2026-12-01T09:29:00Z", "nothing: it is finished", time.Time{},
+			"cancelled",
+			Work{State: Cancelled, FinishedAt: began},
+			"an operator cancelled it at 2026-12-01T09:29:00Z", "nothing: it is finished",
+			time.Time{},
 		},
 		{
-			"of a newer program", Work{State: "dreaming"},
-			"its state is unknown to this program", "run a newer adjourn", time.Time{},
+			"of a newer program",
+			Work{State: "dreaming"},
+			"its state is unknown to this program", "run a newer adjourn",
+			time.Time{},
 		},
 	}
 	for _, test := range tests {

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -20,9 +19,15 @@ type stand struct {
 func stands() []stand {
 	return []stand{
 		{work.Pending, ""},
-		{work.Admitted, work.Governed}, {work.Admitted, work.Override}, {work.Admitted, work.Exempt},
-		{work.Attempting, work.Governed}, {work.Attempting, work.Override}, {work.Attempting, work.Exempt},
-		{work.Emitted, work.Governed}, {work.Failed, ""}, {work.Cancelled, ""},
+		{work.Admitted, work.Governed},
+		{work.Admitted, work.Override},
+		{work.Admitted, work.Exempt},
+		{work.Attempting, work.Governed},
+		{work.Attempting, work.Override},
+		{work.Attempting, work.Exempt},
+		{work.Emitted, work.Governed},
+		{work.Failed, ""},
+		{work.Cancelled, ""},
 	}
 }
 
@@ -162,24 +167,19 @@ func (lane *lane) rowOf(id work.ID) []string {
 func TestConstraintsHold(t *testing.T) {
 	t.Parallel()
 	lane := newLane(t)
-	set := func(where stand, change string) func(context.Context) error {
-		return func(ctx context.Context) error {
-			_, err := lane.pool.Exec(ctx, "UPDATE adjourn.work SET "+change+" WHERE id = $1", lane.put(where))
-			return err
-		}
+	run := func(statement string, arguments ...any) error {
+		_, err := lane.pool.Exec(t.Context(), statement, arguments...)
+		return err
 	}
-	run := func(statement string) func(context.Context) error {
-		return func(ctx context.Context) error {
-			_, err := lane.pool.Exec(ctx, statement)
-			return err
-		}
+	set := func(where stand, change string) error {
+		return run("UPDATE adjourn.work SET "+change+" WHERE id = $1", lane.put(where))
 	}
 	pending, failed := stand{work.Pending, ""}, stand{work.Failed, ""}
 	governed, attempting := stand{work.Admitted, work.Governed}, stand{work.Attempting, work.Exempt}
 	lane.put(stand{work.Emitted, work.Governed})
 	for _, test := range []struct {
 		constraint string
-		violate    func(context.Context) error
+		violation  error
 	}{
 		{"work_state_known", set(pending, "state = 'emitted'")},
 		{"work_state_known", set(pending, "state = 'dreaming'")},
@@ -213,7 +213,7 @@ func TestConstraintsHold(t *testing.T) {
 		{"work_attempt_pkey", run("INSERT INTO adjourn.work_attempt SELECT * FROM adjourn.work_attempt LIMIT 1")},
 	} {
 		violation := new(pgconn.PgError)
-		require.ErrorAs(t, test.violate(t.Context()), &violation, test.constraint)
+		require.ErrorAs(t, test.violation, &violation, test.constraint)
 		require.Equal(t, test.constraint, violation.ConstraintName, violation.Message)
 	}
 }
