@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -39,6 +40,21 @@ func TestReserveIsOneStatement(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, reservation >= 5, grant.Refused())
 		require.EqualValues(t, reservation+1, traced.statements.Load())
+	}
+}
+
+// TestReserveTakesAnyNumber: what a statement cannot express is cut to what it can.
+func TestReserveTakesAnyNumber(t *testing.T) {
+	t.Parallel()
+	pool, register := newSteady(t)
+	for _, c := range []struct{ slots, granted, count int }{
+		{math.MinInt, 0, 0}, {-1, 0, 0}, {math.MinInt + 7, 0, 0}, {math.MaxInt, 10, 10}, {math.MaxInt, 0, 10},
+	} {
+		grant, err := register.Reserve(t.Context(), pool, 10, c.slots)
+		require.NoError(t, err)
+		require.Equal(t, c.granted, grant.Slots, "%d slots", c.slots)
+		require.Equal(t, c.count, grant.Count)
+		require.Equal(t, c.slots > c.granted, grant.Refused())
 	}
 }
 
