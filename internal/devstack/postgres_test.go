@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -116,12 +117,19 @@ func TestKeptPostgresSurvivesItsCrash(t *testing.T) {
 	require.NoError(t, first.Stop(t.Context()))
 
 	// A pid file whose number belongs to another living process, as after a
-	// container's restart.
+	// container's restart. Not to this one: Postgres never takes its own parent for
+	// its predecessor.
+	bystander := exec.Command("sleep", "1000")
+	require.NoError(t, bystander.Start())
+	t.Cleanup(func() {
+		require.NoError(t, bystander.Process.Kill())
+		require.Error(t, bystander.Wait())
+	})
 	pidFile := filepath.Join(directory, "data", "postmaster.pid")
 	content, err := os.ReadFile(pidFile)
 	require.NoError(t, err, "a killed server leaves its pid file")
 	_, rest, _ := strings.Cut(string(content), "\n")
-	require.NoError(t, os.WriteFile(pidFile, []byte(strconv.Itoa(os.Getpid())+"\n"+rest), 0o600))
+	require.NoError(t, os.WriteFile(pidFile, []byte(strconv.Itoa(bystander.Process.Pid)+"\n"+rest), 0o600))
 
 	second := startPostgres(t, PostgresOptions{Directory: directory})
 	require.Equal(t, "here", ask(t, connect(t, second.URL), "SELECT word FROM kept"))

@@ -158,6 +158,16 @@ func TestKeyTakesEffectOnce(t *testing.T) {
 	require.Empty(t, party.DuplicateEffects())
 }
 
+// TestWithoutAKeyNothingIsRecognised: each acceptance is a new one.
+func TestWithoutAKeyNothingIsRecognised(t *testing.T) {
+	t.Parallel()
+	party, caller := start(t, Options{}), client(t)
+	_, first := answerTo(t, caller, party, emission{work: "1"})
+	_, second := answerTo(t, caller, party, emission{work: "1"})
+	require.NotEqual(t, first, second)
+	require.Equal(t, []string{"1"}, party.DuplicateEffects())
+}
+
 // TestLogIsContinued: what was accepted before a restart is recognised after it,
 // and a line that a crash cut short is dropped.
 func TestLogIsContinued(t *testing.T) {
@@ -172,6 +182,9 @@ func TestLogIsContinued(t *testing.T) {
 	require.NoError(t, errors.Join(err, file.Close()))
 
 	second := start(t, Options{LogFile: path})
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.True(t, bytes.HasSuffix(whole, []byte("}\n")), "log:\n%s", whole)
 	require.Len(t, second.Arrivals(), 1)
 	_, after := answerTo(t, caller, second, emission{work: "1", key: "a"})
 	require.Equal(t, before, after)

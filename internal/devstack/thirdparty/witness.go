@@ -72,7 +72,7 @@ func gaps(arrivals []Arrival) []Gap {
 			if number > expected {
 				found = append(found, Gap{Stream: stream, From: expected, To: number - 1})
 			}
-			expected = max(expected, number+1)
+			expected = number + 1
 		}
 	}
 	return found
