@@ -12,7 +12,16 @@ import (
 	"github.com/adjourn/adjourn/internal/dbtest"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
+// runAsCommand makes this test binary behave as the command itself, for tests
+// that need a process of its own: signals, exit statuses.
+const runAsCommand = "TEST_RUN_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(runAsCommand) != "" {
+		os.Exit(mainStatus())
+	}
+	dbtest.Main(m)
+}
 
 // outcome is what one run of the command left behind.
 type outcome struct {

@@ -36,7 +36,7 @@ func query[T any](t *testing.T, url, sql string, arguments ...any) T {
 	return value
 }
 
-func exec(t *testing.T, url, sql string, arguments ...any) {
+func execute(t *testing.T, url, sql string, arguments ...any) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
@@ -216,9 +216,9 @@ func TestShow_IsSafeForTheTerminal(t *testing.T) {
 	url := newDatabase(t, "QUOTA_ENFORCE=invoice:true", "QUOTA_HOURLY_CEILING=1")
 	submitted := decode[submittedView](t,
 		adjourn(t, "work", "submit", "--flow", "invoice", "--payload", "x", "--output", "json"))
-	exec(t, url, `UPDATE adjourn.work SET state = 'failed', outcome = 'failed', reason = 'rejected',
+	execute(t, url, `UPDATE adjourn.work SET state = 'failed', outcome = 'failed', reason = 'rejected',
 		number = 1, attempts = 1, detail = E'\x1b[2J\x1b[31mpaid\u009b'`)
-	exec(t, url, `INSERT INTO adjourn.work_attempt (work_id, attempt, flow, lane, stream, number, begun_at,
+	execute(t, url, `INSERT INTO adjourn.work_attempt (work_id, attempt, flow, lane, stream, number, begun_at,
 		outcome, spent, status, reference, answer, detail)
 		VALUES ($1, 1, 'invoice', 'governed', 'invoice', 1, clock_timestamp(), 'failed', true, 422,
 		E'ref\nforged line', E'\x07', E'\x1b]0;title\x07')`, submitted.ID)
@@ -248,7 +248,7 @@ func TestShow_WithoutTheQuota(t *testing.T) {
 	url := newDatabase(t, "QUOTA_ENFORCE=invoice:true", "QUOTA_HOURLY_CEILING=1")
 	submitted := decode[submittedView](t,
 		adjourn(t, "work", "submit", "--flow", "invoice", "--payload", "x", "--output", "json"))
-	exec(t, url, "DROP TABLE adjourn.quota_window")
+	execute(t, url, "DROP TABLE adjourn.quota_window")
 	got := adjourn(t, "work", "show", submitted.ID.String())
 	require.Equal(t, statusOK, got.status, got.stderr)
 	require.Contains(t, got.stdout, "quota_window")
@@ -262,7 +262,7 @@ func TestChange_EachWorkItsOwnResult(t *testing.T) {
 		view := decode[submittedView](t, adjourn(t, "work", "submit", "--flow", "a", "--payload", "x", "--output", "json"))
 		ids = append(ids, view.ID.String())
 	}
-	exec(t, url, "UPDATE adjourn.work SET state = 'failed', outcome = 'failed', reason = 'rejected' WHERE id = $1::BIGINT", ids[0])
+	execute(t, url, "UPDATE adjourn.work SET state = 'failed', outcome = 'failed', reason = 'rejected' WHERE id = $1::BIGINT", ids[0])
 
 	got := adjourn(t, "work", "retry", ids[0], ids[1], "999999", "--output", "json")
 	require.Equal(t, statusFailed, got.status)
@@ -291,9 +291,9 @@ func TestChange_EachWorkItsOwnResult(t *testing.T) {
 // A02, K06: the window, its ceiling, and every kind of emission apart.
 func TestQuotaShow(t *testing.T) {
 	url := newDatabase(t, "QUOTA_HOURLY_CEILING=1000", "QUOTA_ENFORCE=invoice:true,status:false", "QUOTA_EXEMPT_FLOWS=ack")
-	exec(t, url, `INSERT INTO adjourn.quota_window (window_start, count)
+	execute(t, url, `INSERT INTO adjourn.quota_window (window_start, count)
 		VALUES (adjourn.window_floor(clock_timestamp(), '1h'), 1003)`)
-	exec(t, url, `INSERT INTO adjourn.quota_figure (window_start, flow, decision, reason, count)
+	execute(t, url, `INSERT INTO adjourn.quota_figure (window_start, flow, decision, reason, count)
 		SELECT adjourn.window_floor(clock_timestamp(), '1h'), flow, decision, reason, count
 		  FROM (VALUES ('invoice', 'granted', '', 990), ('invoice', 'deferred', 'quota_full', 7),
 		               ('invoice', 'deferred', 'cadence', 1), ('invoice', 'overridden', '', 2),
@@ -316,7 +316,7 @@ func TestQuotaShow(t *testing.T) {
 		{Flow: "zzz", Treatment: "exempt", Exempt: 1},
 	}, view.Flows)
 
-	exec(t, url, "INSERT INTO adjourn.quota_hold (held_until) VALUES (clock_timestamp() + INTERVAL '5 min')")
+	execute(t, url, "INSERT INTO adjourn.quota_hold (held_until) VALUES (clock_timestamp() + INTERVAL '5 min')")
 	text := adjourn(t, "quota", "show").stdout
 	require.Regexp(t, `used +1003\nceiling +1000\nremaining +0\nheld until +20`, text)
 	require.Regexp(t, `invoice +enforce +990 +8 +0 +2 +0`, text)
