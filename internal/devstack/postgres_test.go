@@ -117,9 +117,12 @@ func TestKeptPostgresSurvivesItsCrash(t *testing.T) {
 	require.NoError(t, first.Stop(t.Context()))
 
 	// A pid file whose number belongs to another living process, as after a
-	// container's restart. Not to this one: Postgres never takes its own parent for
-	// its predecessor.
+	// container's restart. Not to this one, and to a process of the same user:
+	// Postgres takes neither its own parent nor a stranger's process for its
+	// predecessor.
 	bystander := exec.Command("sleep", "1000")
+	bystander.Dir = "/"
+	bystander.SysProcAttr = &syscall.SysProcAttr{Credential: first.data.who.credential()}
 	require.NoError(t, bystander.Start())
 	t.Cleanup(func() {
 		require.NoError(t, bystander.Process.Kill())
