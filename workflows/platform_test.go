@@ -69,7 +69,7 @@ func startPlatform(t *testing.T, prefix string, ceiling int32, temporalClient cl
 		workflows.RegisterDispatch(registry, &dispatch.Activities{
 			Register: platform.store, Overrides: platform.store, Admitter: admitter,
 			Starter: workflows.Starter{Client: temporalClient, Queues: platform.queues, SearchAttributes: true},
-			Policy:  policy, Meter: meter, Options: dispatch.Options{Window: quota.Day, Margin: time.Minute},
+			Slots:   arbiter, Policy: policy, Meter: meter, Options: dispatch.Options{Window: quota.Day, Margin: time.Minute},
 		})
 	})
 	platform.work(t, platform.queues.Governed, func(registry worker.Registry) {

@@ -27,6 +27,13 @@ type Overrides interface {
 	ChooseOverrides(ctx context.Context, options work.OverrideOptions) ([]work.Carriage, error)
 }
 
+// Slots are the arbiter's, as far as a pass cleans up after them.
+type Slots interface {
+	// PruneOnce forgets at most limit reservations under a key whose window is
+	// over, and tells how many.
+	PruneOnce(ctx context.Context, limit int) (int, error)
+}
+
 // Starter starts the workflow of a carriage. A workflow that is running already
 // is not an error.
 type Starter interface {
@@ -94,6 +101,7 @@ type Activities struct {
 	Overrides Overrides
 	Admitter  work.Admitter
 	Starter   Starter
+	Slots     Slots
 	// Policy in force; asked at each step. It must answer from memory or be
 	// bounded, and name no table of the quota.
 	Policy  func(ctx context.Context) (quota.Policy, error)

@@ -69,7 +69,7 @@ func newBench(t *testing.T) *bench {
 	}
 	bench.activities = &dispatch.Activities{
 		Register: bench.Store, Overrides: bench.Store, Admitter: bench.Admitter,
-		Starter: bench.starter, Policy: bench.ReadPolicy, Meter: bench.meter,
+		Starter: bench.starter, Slots: bench.Arbiter, Policy: bench.ReadPolicy, Meter: bench.meter,
 		Options: dispatch.Options{Window: lanetest.Window, Margin: time.Minute, Batch: 10, Chunk: 4},
 	}
 	bench.environment.RegisterActivity(bench.activities)
@@ -259,4 +259,20 @@ func TestPruneKeepsToTheRetention(t *testing.T) {
 	bench.activities.Options.Retention = 24 * time.Hour
 	require.Equal(t, 11, run[int](t, bench, bench.activities.Prune))
 	require.Equal(t, work.Emitted, bench.Row(carriage.Works[0].ID).State)
+}
+
+// TestPruneForgetsReservationsOfWindowsThatAreOver and keeps the present one's.
+func TestPruneForgetsReservationsOfWindowsThatAreOver(t *testing.T) {
+	t.Parallel()
+	bench := newBench(t)
+	for _, key := range []string{"of a window that is over", "of the present one"} {
+		_, err := bench.Arbiter.ReserveOnce(t.Context(), 10, key)
+		require.NoError(t, err)
+	}
+	bench.Exec(`UPDATE adjourn.quota_reservation SET window_start = window_start - INTERVAL '48h' WHERE key LIKE '%over'`)
+	require.Equal(t, 0, run[int](t, bench, bench.activities.Prune))
+	var keys []string
+	require.NoError(t, bench.Pool.QueryRow(t.Context(),
+		"SELECT array_agg(key) FROM adjourn.quota_reservation").Scan(&keys))
+	require.Equal(t, []string{"of the present one"}, keys)
 }

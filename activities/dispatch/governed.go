@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/adjourn/adjourn/activities/internal/failure"
@@ -51,24 +52,33 @@ func (activities *Activities) StartGoverned(ctx context.Context) (Admission, err
 	return total, nil
 }
 
-// Prune deletes finished works past their retention, a few batches at most.
+// Prune deletes finished works past their retention and reservations whose window
+// is over, a few batches at most. It tells how many works; broken tables of the
+// quota keep no work from being deleted.
 func (activities *Activities) Prune(ctx context.Context) (int, error) {
 	options := activities.Options.withDefaults()
+	defer heartbeat.Start(ctx, func() any { return nil })()
+	total, err := activities.pruneWorks(ctx, options)
+	_, slotsErr := ask(ctx, options, func(ctx context.Context) (int, error) {
+		return activities.Slots.PruneOnce(ctx, options.Batch)
+	})
+	if err = errors.Join(err, slotsErr); err != nil {
+		return total, failure.Register(err)
+	}
+	return total, nil
+}
+
+func (activities *Activities) pruneWorks(ctx context.Context, options Options) (total int, err error) {
 	if options.Retention <= 0 {
 		return 0, nil
 	}
-	defer heartbeat.Start(ctx, func() any { return nil })()
-	total := 0
 	for range RoundsMax {
 		pruned, err := ask(ctx, options, func(ctx context.Context) (int, error) {
 			return activities.Register.Prune(ctx, options.Retention, options.Batch)
 		})
 		total += pruned
-		if err != nil {
-			return total, failure.Register(err)
-		}
-		if pruned < options.Batch {
-			break
+		if err != nil || pruned < options.Batch {
+			return total, err
 		}
 	}
 	return total, nil

@@ -183,6 +183,7 @@ func (lanes *lanes) registerDispatch(registry worker.Registry) {
 		Starter: workflows.Starter{
 			Client: lanes.temporal, Queues: lanes.queues, SearchAttributes: lanes.searchAttributes,
 		},
+		Slots:  lanes.arbiter,
 		Policy: lanes.currentPolicy,
 		Meter:  lanes.metrics,
 		Options: dispatch.Options{
