@@ -23,7 +23,7 @@ func (target *Emitter) answered(ctx context.Context, attempt *attempt, response 
 		cutShort = attempt.awaitWritten(ctx)
 	}
 	body := target.readBody(response)
-	if !attempt.settle() {
+	if !attempt.settle(errOver) {
 		return target.unsent(fmt.Errorf("status %d came before anything was sent", response.StatusCode))
 	}
 	outcome := emitter.Outcome{

@@ -41,8 +41,10 @@ type attempt struct {
 
 	mutex sync.Mutex
 	stage stage
-	conn  *connection
-	asked bool
+	// reason is why nothing may leave any more, once over.
+	reason error
+	conn   *connection
+	asked  bool
 }
 
 func newAttempt(message emitter.Message, end context.CancelCauseFunc) *attempt {
@@ -58,7 +60,7 @@ func (attempt *attempt) watch(now time.Time) (stop func()) {
 		return func() {}
 	}
 	timer := time.AfterFunc(attempt.message.SendBy.Sub(now), func() {
-		if !attempt.settle() {
+		if !attempt.settle(errTooLate) {
 			attempt.end(errTooLate)
 		}
 	})
@@ -118,9 +120,9 @@ func (attempt *attempt) leave(conn *connection) error {
 	case conn != attempt.conn:
 		return errRepeated
 	case attempt.stage == over:
-		return errOver
+		return attempt.reason
 	case attempt.stage == waiting && attempt.message.TooLate(time.Now()):
-		attempt.stage = over
+		attempt.stage, attempt.reason = over, errTooLate
 		return errTooLate
 	case attempt.stage == waiting:
 		attempt.stage = leaving
@@ -142,12 +144,13 @@ func (attempt *attempt) left(written int, err error) {
 	}
 }
 
-// settle fixes whether anything has left, for good: if nothing has, nothing will.
-func (attempt *attempt) settle() (anySent bool) {
+// settle fixes whether anything has left, for good: if nothing has, nothing will,
+// for the reason given.
+func (attempt *attempt) settle(reason error) (anySent bool) {
 	attempt.mutex.Lock()
 	defer attempt.mutex.Unlock()
 	if attempt.stage == waiting {
-		attempt.stage = over
+		attempt.stage, attempt.reason = over, reason
 	}
 	return attempt.stage != over
 }

@@ -82,6 +82,7 @@ func (target *Emitter) Emit(ctx context.Context, message emitter.Message) emitte
 	defer attempt.watch(now)()
 	body := &payload{rest: message.Payload}
 	defer func() { _ = body.Close() }() // never fails
+	//nolint:bodyclose // answered closes it
 	response, err := target.transport.RoundTrip(target.request(attempt.trace(ctx), message, body))
 	if err != nil {
 		return target.unanswered(attempt, err)

@@ -12,7 +12,7 @@ import (
 // unanswered is the outcome when no answer came: whether the slot is spent was
 // seen by the connection, the error only says why.
 func (target *Emitter) unanswered(attempt *attempt, err error) emitter.Outcome {
-	if !attempt.settle() {
+	if !attempt.settle(errOver) {
 		return target.unsent(err)
 	}
 	return emitter.Outcome{

@@ -79,7 +79,7 @@ func TestASecondConnectionRefuses(t *testing.T) {
 	attempt.bind(second)
 	requireRefuses(t, second, errRepeated)
 	requireWrites(t, first, " /")
-	require.True(t, attempt.settle())
+	require.True(t, attempt.settle(errOver))
 }
 
 // TestRedirectsAreNotFollowed: a 307 would send the work again, unseen.

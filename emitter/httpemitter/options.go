@@ -101,7 +101,7 @@ func (options Options) validate() error {
 	}
 	if secret := string(options.Authorization); len(secret) > authorizationBytesMax || !fitsHeader(secret) {
 		problems = append(problems, fmt.Errorf(
-			"Authorization (withheld): accepted are at most %d bytes without control characters",
+			"value of Authorization (withheld): accepted are at most %d bytes without control characters",
 			authorizationBytesMax))
 	}
 	target, err := parseURL(options.URL)

@@ -47,8 +47,11 @@ func (target *Emitter) header(message emitter.Message) http.Header {
 // fit.
 func misfit(message emitter.Message) string {
 	for _, part := range []struct{ name, value string }{
-		{"content type", message.ContentType}, {"flow", message.Flow},
-		{"idempotency key", message.IdempotencyKey}, {"lane", message.Lane}, {"stream", message.Stream},
+		{"content type", message.ContentType},
+		{"flow", message.Flow},
+		{"idempotency key", message.IdempotencyKey},
+		{"lane", message.Lane},
+		{"stream", message.Stream},
 	} {
 		if !fitsHeader(part.value) {
 			return part.name

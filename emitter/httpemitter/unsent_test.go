@@ -54,7 +54,7 @@ func TestUnsent(t *testing.T) {
 		"OldTLS":               {URL: old.URL, TLS: modern},
 		"NotTLS":               {URL: "https" + plain.URL[len("http"):]},
 		"HandshakeHangs":       {URL: "https" + silent.URL[len("http"):], ConnectTimeout: soon},
-		"HandshakeHangsLonger": {URL: "https" + silent.URL[len("http"):], Timeout: soon, ConnectTimeout: 2 * soon},
+		"HandshakeHangsLonger": {URL: "https" + silent.URL[len("http"):], Timeout: soon, ConnectTimeout: 20 * soon},
 		"HandshakeCut":         {URL: "https" + hangingUp.URL[len("http"):]},
 	} {
 		t.Run(name, func(t *testing.T) {

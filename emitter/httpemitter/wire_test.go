@@ -63,8 +63,8 @@ func TestTheWriteItselfChecks(t *testing.T) {
 	t.Parallel()
 	attempt, conn := newBoundPipe(t, time.Now().Add(-time.Nanosecond))
 	requireRefuses(t, conn, errTooLate)
-	requireRefuses(t, conn, errOver)
-	require.False(t, attempt.settle())
+	requireRefuses(t, conn, errTooLate)
+	require.False(t, attempt.settle(errOver))
 }
 
 // TestWhatBeganMayEnd: the rest of a request may follow its first byte.
@@ -74,7 +74,7 @@ func TestWhatBeganMayEnd(t *testing.T) {
 	requireWrites(t, conn, "POST")
 	attempt.message.SendBy = time.Now().Add(-time.Second)
 	requireWrites(t, conn, " / HTTP/1.1")
-	require.True(t, attempt.settle())
+	require.True(t, attempt.settle(errOver))
 	requireWrites(t, conn, "\r\n")
 }
 
@@ -82,9 +82,22 @@ func TestWhatBeganMayEnd(t *testing.T) {
 func TestSettledIsFinal(t *testing.T) {
 	t.Parallel()
 	attempt, conn := newBoundPipe(t, noLimit)
-	require.False(t, attempt.settle())
+	require.False(t, attempt.settle(errOver))
 	requireRefuses(t, conn, errOver)
-	require.False(t, attempt.settle())
+	require.False(t, attempt.settle(errOver))
+}
+
+// TestTheTimerSaysWhy, whichever of the two the caller hears of first.
+func TestTheTimerSaysWhy(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 1)
+	attempt := newAttempt(emitter.Message{SendBy: time.Now().Add(time.Millisecond)},
+		func(cause error) { ended <- cause })
+	conn := newPipe(t)
+	attempt.bind(conn)
+	defer attempt.watch(time.Now())()
+	require.ErrorIs(t, <-ended, errTooLate)
+	requireRefuses(t, conn, errTooLate)
 }
 
 // TestAWriteUnderwayIsSent: whether the kernel took anything is not known yet.
@@ -92,7 +105,7 @@ func TestAWriteUnderwayIsSent(t *testing.T) {
 	t.Parallel()
 	attempt, conn := newBoundPipe(t, noLimit)
 	require.NoError(t, attempt.leave(conn))
-	require.True(t, attempt.settle())
+	require.True(t, attempt.settle(errOver))
 	attempt.left(0, io.ErrClosedPipe)
 	require.Equal(t, waiting, attempt.stage)
 }
@@ -103,7 +116,7 @@ func TestWhatTheKernelRefusedWasNotSent(t *testing.T) {
 	attempt, conn := newBoundPipe(t, noLimit)
 	require.NoError(t, conn.Close())
 	requireRefuses(t, conn, io.ErrClosedPipe)
-	require.False(t, attempt.settle())
+	require.False(t, attempt.settle(errOver))
 }
 
 type partial struct{ net.Conn }
@@ -116,7 +129,7 @@ func TestOneByteIsSent(t *testing.T) {
 	conn.Conn = partial{conn.Conn}
 	_, err := io.WriteString(conn, "POST")
 	require.Error(t, err)
-	require.True(t, attempt.settle())
+	require.True(t, attempt.settle(errOver))
 }
 
 // TestUnwatchedBytesCountAsSent: over-count, never under-count.
@@ -124,7 +137,7 @@ func TestUnwatchedBytesCountAsSent(t *testing.T) {
 	t.Parallel()
 	attempt := newAttempt(unlimited, nil)
 	attempt.bind(newPipe(t).Conn)
-	require.True(t, attempt.settle())
+	require.True(t, attempt.settle(errOver))
 }
 
 func TestWrappedLooksUnderTLS(t *testing.T) {
