@@ -163,10 +163,11 @@ func TestProcess_FromAnEmptyDatabaseToAnEmission(t *testing.T) {
 		"--payload", `{"invoice":"F-1"}`, "--deadline-in", "48h", "--output", "json"))
 	worker := startProcess(t, "worker")
 	var shown showView
-	require.Eventually(t, func() bool {
-		shown = decode[showView](t, adjourn(t, "work", "show", submitted.ID.String(), "--output", "json"))
-		return shown.State == work.Emitted
-	}, patience, 100*time.Millisecond)
+	for begun := time.Now(); shown.State != work.Emitted; <-time.After(100 * time.Millisecond) {
+		got := adjourn(t, "work", "show", submitted.ID.String(), "--output", "json")
+		shown = decode[showView](t, got)
+		require.Less(t, time.Since(begun), patience, "%s\n%s", got.stdout, worker.stderr.String())
+	}
 	require.EqualValues(t, 1, shown.Number)
 	require.Equal(t, 200, shown.Receipt.Status)
 	require.Len(t, shown.Made, 1)

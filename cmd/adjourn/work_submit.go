@@ -152,12 +152,12 @@ func (program *program) submitOne(
 
 func (program *program) submitFile(
 	ctx context.Context, cfg config.Config, db *pgxpool.Pool, path string, output format,
-) error {
+) (err error) {
 	input, files, err := program.openInput(path)
 	if err != nil {
 		return err
 	}
-	defer input.Close()
+	defer func() { err = errors.Join(err, input.Close()) }()
 	defer files.Close()
 	now, err := app.DatabaseNow(ctx, db)
 	if err != nil {
@@ -172,7 +172,7 @@ func (program *program) submitFile(
 			progress("%d submitted, %d repeated, %d refused", report.Submitted, report.Repeated, report.RefusedLines)
 		})
 	endProgress()
-	if err := program.printReport(output, report); err != nil {
+	if err = program.printReport(output, report); err != nil {
 		return err
 	}
 	if fault != nil {

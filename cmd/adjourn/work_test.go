@@ -48,9 +48,11 @@ func execute(t *testing.T, url, sql string, arguments ...any) {
 func TestSubmit_OneWorkByFlags(t *testing.T) {
 	url := newDatabase(t)
 	submit := func(arguments ...string) outcome {
-		return adjourn(t, append([]string{"work", "submit", "--flow", "invoice", "--payload", `{"a":1}`,
+		return adjourn(t, append([]string{
+			"work", "submit", "--flow", "invoice", "--payload", `{"a":1}`,
 			"--deadline", "2026-12-01T10:00:00+02:00", "--idempotency-key", "invoice:1",
-			"--stream", "fr-2026"}, arguments...)...)
+			"--stream", "fr-2026",
+		}, arguments...)...)
 	}
 	first := decode[submittedView](t, submit("--output", "json"))
 	require.True(t, first.Created)

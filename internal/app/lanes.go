@@ -100,6 +100,7 @@ func newLanes(
 	if lanes.urgent, lanes.others, err = parts.openEmitters(dependencies.Emitter); err != nil {
 		return nil, err
 	}
+	//nolint:contextcheck // The arbiter's combiner lives until Close, not as long as this call.
 	lanes.arbiter = quotapostgres.NewArbiter(pools.arbiter, QuotaOptions(cfg))
 	parts.cleanups.add("arbiter", closePoolTimeout, func(context.Context) error {
 		lanes.arbiter.Close()

@@ -21,11 +21,10 @@ import (
 // Worker is one process's part on the task queues: a worker for each lane it
 // serves, the connections they need, accounting, and its metrics page.
 type Worker struct {
-	parts    *parts
-	lanes    []laneWorker
-	address  string
-	fatal    chan error
-	stopping sync.Once
+	parts   *parts
+	lanes   []laneWorker
+	address string
+	fatal   chan error
 }
 
 // laneWorker is the Temporal worker of one lane.

@@ -1,6 +1,7 @@
 package submission
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,7 +46,7 @@ func readPayload(root *os.Root, name string, bytesMax int64) (payload []byte, co
 		return nil, "", fmt.Errorf("payload_file %s: %w", quote(name), err)
 	}
 	if root == nil {
-		return blame(fmt.Errorf("accepted only where the input has a directory of its own"))
+		return blame(errors.New("accepted only where the input has a directory of its own"))
 	}
 	// Before opening: opening a named pipe would wait for its writer.
 	info, err := root.Stat(name)
@@ -53,15 +54,14 @@ func readPayload(root *os.Root, name string, bytesMax int64) (payload []byte, co
 		return blame(err)
 	}
 	if !info.Mode().IsRegular() {
-		return blame(fmt.Errorf("accepted are regular files"))
+		return blame(errors.New("accepted are regular files"))
 	}
 	file, err := root.Open(name)
 	if err != nil {
 		return blame(err)
 	}
-	defer file.Close()
 	payload, err = io.ReadAll(io.LimitReader(file, bytesMax+1))
-	if err != nil {
+	if err := errors.Join(err, file.Close()); err != nil {
 		return blame(err)
 	}
 	return checkBytes(payload, contentTypeOf(name), bytesMax)

@@ -300,7 +300,7 @@ func TestReader_Examples(t *testing.T) {
 	defer root.Close()
 	file, err := root.Open("works.ndjson")
 	require.NoError(t, err)
-	defer file.Close()
+	defer func() { require.NoError(t, file.Close()) }()
 	lines := readAll(t, submission.NewReader(file,
 		submission.Options{PayloadBytesMax: 5 << 20, Files: root, Now: now}))
 	require.Len(t, lines, 600)

@@ -36,7 +36,7 @@ func get(t *testing.T, address string) (status int, body []byte) {
 	transport := &http.Transport{DisableKeepAlives: true}
 	answer, err := transport.RoundTrip(request)
 	require.NoError(t, err)
-	defer answer.Body.Close()
+	defer func() { require.NoError(t, answer.Body.Close()) }()
 	body, err = io.ReadAll(answer.Body)
 	require.NoError(t, err)
 	return answer.StatusCode, body
