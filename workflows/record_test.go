@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/adjourn/adjourn/internal/devstack"
@@ -75,7 +73,7 @@ func startTemporal(t *testing.T) client.Client {
 	})
 	temporalClient, err := client.DialContext(t.Context(), client.Options{
 		HostPort: server.HostPort, Namespace: server.Namespace, Identity: "recorder",
-		Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		Logger: quiet(),
 	})
 	require.NoError(t, err)
 	t.Cleanup(temporalClient.Close)

@@ -23,7 +23,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 			t.Parallel()
 			replayer := worker.NewWorkflowReplayer()
 			registerWorkflows(replayer)
-			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(nil, file))
+			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(quiet(), file))
 		})
 	}
 }
@@ -49,7 +49,7 @@ func TestChangedWorkflowDoesNotReplay(t *testing.T) {
 			name, _, _ := strings.Cut(file, "/")
 			replayer := worker.NewWorkflowReplayer()
 			replayer.RegisterWorkflowWithOptions(function, workflow.RegisterOptions{Name: name})
-			require.ErrorContains(t, replayer.ReplayWorkflowHistoryFromJSONFile(nil, histories+"/"+file), "TMPRL1100")
+			require.ErrorContains(t, replayer.ReplayWorkflowHistoryFromJSONFile(quiet(), histories+"/"+file), "TMPRL1100")
 		})
 	}
 }

@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 
@@ -65,6 +66,14 @@ func (script *script) requirePlayed(t *testing.T) {
 	for name, answers := range script.answers {
 		require.Len(t, script.inputs[name], len(answers), "calls of %s", name)
 	}
+}
+
+// called lists the activities so far, in the order they answered. One that was
+// cancelled may answer after its workflow.
+func (script *script) called() []string {
+	script.mu.Lock()
+	defer script.mu.Unlock()
+	return slices.Clone(script.order)
 }
 
 func step[Output any](script *script, name string) func(context.Context) (Output, error) {
