@@ -57,7 +57,7 @@ type Deadline struct {
 // Emission is how attempts are made, whatever the technology.
 type Emission struct {
 	Chunk            int           `envconfig:"EMISSION_CHUNK" default:"20" min:"1" max:"1000" desc:"Works one governed or exempt workflow carries; 1 gives each work its own"`
-	Timeout          time.Duration `envconfig:"EMISSION_TIMEOUT" default:"30s" min:"1ms" max:"1h" desc:"How long one attempt may take"`
+	Timeout          time.Duration `envconfig:"EMISSION_TIMEOUT" default:"30s" min:"1ms" max:"5m" desc:"How long one attempt may take"`
 	BackoffBase      time.Duration `envconfig:"EMISSION_BACKOFF_BASE" default:"5s" min:"1ms" accepts:"a duration from 1ms to EMISSION_BACKOFF_MAX" desc:"Wait after a first attempt that may have arrived; doubled each time, with full jitter"`
 	BackoffMax       time.Duration `envconfig:"EMISSION_BACKOFF_MAX" default:"1h" min:"1ms" max:"24h" desc:"The longest wait between two attempts"`
 	ExemptRetry      Retries       `envconfig:"EMISSION_EXEMPT_RETRY" accepts:"a list such as ack:unlimited,status:none" desc:"Whether an exempt flow's works are attempted until they succeed (unlimited, as flows not named here are) or once (none)"`
