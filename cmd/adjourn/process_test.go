@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -50,10 +51,16 @@ func (buffer *lockedBuffer) String() string {
 
 func startProcess(t *testing.T, arguments ...string) *process {
 	t.Helper()
+	return startProcessReading(t, nil, arguments...)
+}
+
+func startProcessReading(t *testing.T, stdin io.Reader, arguments ...string) *process {
+	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)
 	started := &process{command: exec.CommandContext(context.WithoutCancel(t.Context()), program, arguments...), ended: make(chan error, 1)}
 	started.command.Env = append(os.Environ(), runAsCommand+"=1")
+	started.command.Stdin = stdin
 	started.command.Stdout, started.command.Stderr = &started.stdout, &started.stderr
 	require.NoError(t, started.command.Start())
 	go func() { started.ended <- started.command.Wait() }()
@@ -127,6 +134,28 @@ func TestProcess_ServerStopsOnSignals(t *testing.T) {
 		require.Empty(t, server.stdout.String())
 		require.Contains(t, server.stderr.String(), "server stopping")
 	}
+}
+
+// A command that cannot stop is ended by the second signal.
+func TestProcess_SecondSignalEndsAtOnce(t *testing.T) {
+	url := newDatabase(t)
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, writer.Close()) }()
+	waiting := startProcessReading(t, reader, "work", "submit", "--file", "-") // for input that never comes
+	require.NoError(t, reader.Close())
+	for begun := time.Now(); query[int64](t, url,
+		`SELECT count(*) FROM pg_stat_activity WHERE application_name = 'adjourn command'
+			AND state = 'idle' AND query = 'SELECT clock_timestamp()'`) == 0; {
+		require.Less(t, time.Since(begun), patience)
+	}
+	require.NoError(t, waiting.command.Process.Signal(syscall.SIGTERM))
+	select {
+	case <-waiting.ended:
+		require.Fail(t, "the first signal is for a graceful end")
+	case <-time.After(100 * time.Millisecond):
+	}
+	require.Equal(t, -1, waiting.stop(t, syscall.SIGTERM), "ended by the signal")
 }
 
 // An address that is taken is said, with its setting.
