@@ -34,7 +34,7 @@ func TestLoadFrom_RefusesUnknownNames(t *testing.T) {
 			problems(t, typed+"=hunter2"), typed)
 	}
 	require.Len(t, problems(t, "EMITTER_AUTHORISATION="), 1, "an empty one is a mistake too")
-	require.Empty(t, problems(t, "TEMPORAL_ADDRES=x", "QUOTAS=1", "DATABASE_URI=x", "MY_QUOTA_WINDOW=x"),
+	require.Empty(t, problems(t, "TEMPORAL_ADDR=x", "QUOTAS=1", "DATABASE_URI=x", "MY_QUOTA_WINDOW=x"),
 		"other people's names are left alone")
 }
 

@@ -22,8 +22,16 @@ func TestOrderIsByDeadlineWhateverTheArrival(t *testing.T) {
 		flow     string
 		deadline time.Duration
 	}{
-		{"e", 3 * time.Hour}, {"o", time.Hour}, {"e", 0}, {"e", 2 * time.Hour}, {"o", 5 * time.Hour},
-		{"o", 0}, {"e", 2 * time.Hour}, {"o", 2 * time.Hour}, {"e", 20 * time.Minute}, {"e", 48 * time.Hour},
+		{"e", 3 * time.Hour},
+		{"o", time.Hour},
+		{"e", 0},
+		{"e", 2 * time.Hour},
+		{"o", 5 * time.Hour},
+		{"o", 0},
+		{"e", 2 * time.Hour},
+		{"o", 2 * time.Hour},
+		{"e", 20 * time.Minute},
+		{"e", 48 * time.Hour},
 	}
 	base := pass.usage().Now
 	for shuffle := range 100 {
