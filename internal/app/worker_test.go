@@ -104,6 +104,10 @@ func survivesALockedQuota(t *testing.T, temporal client.Options) {
 	running := stack.start(t)
 	stack.eventually(t, 1, emitted)
 	require.Equal(t, map[string]int{"override": 1}, stack.arrivals())
+	for _, pool := range []string{"arbiter", "override", "general"} { // none lends another its connections
+		stack.eventually(t, 1, `SELECT (count(*) > 0)::INT::BIGINT FROM pg_stat_activity
+			WHERE datname = current_database() AND application_name = 'adjourn ' || $1`, pool)
+	}
 
 	require.NoError(t, tx.Rollback(t.Context()))
 	stack.eventually(t, 2, emitted) // once the arbiter answers, the other gets its slot
