@@ -151,8 +151,8 @@ func TestProcess_SecondSignalEndsAtOnce(t *testing.T) {
 	}
 	require.NoError(t, waiting.command.Process.Signal(syscall.SIGTERM))
 	select {
-	case <-waiting.ended:
-		require.Fail(t, "the first signal is for a graceful end")
+	case err := <-waiting.ended:
+		require.Fail(t, "the first signal is for a graceful end", "%v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
 	require.Equal(t, -1, waiting.stop(t, syscall.SIGTERM), "ended by the signal")
