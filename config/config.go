@@ -97,7 +97,7 @@ type Dispatch struct {
 // Worker is this process's part on Temporal, whose own address, namespace and
 // credentials come from the TEMPORAL_ variables that the SDK reads.
 type Worker struct {
-	TaskQueuePrefix string        `envconfig:"ADJOURN_TASK_QUEUE_PREFIX" default:"adjourn" accepts:"1 to 64 of letters, digits, _ . and -, beginning with a letter or digit" desc:"Task queues are named PREFIX-dispatch, PREFIX-governed, PREFIX-override and PREFIX-exempt"`
+	TaskQueuePrefix string        `envconfig:"ADJOURN_TASK_QUEUE_PREFIX" default:"adjourn" accepts:"1 to 64 of letters, digits, _ . and -, beginning with a letter or digit" desc:"Task queues are named PREFIX-dispatch, PREFIX-governed, PREFIX-override and PREFIX-exempt. Workflow ids do not carry it: give each platform a Temporal namespace of its own"`
 	Lanes           Lanes         `envconfig:"ADJOURN_LANES" default:"dispatch,governed,override,exempt" accepts:"a list of dispatch, governed, override and exempt" desc:"Which task queues a worker serves"`
 	StopTimeout     time.Duration `envconfig:"ADJOURN_WORKER_STOP_TIMEOUT" default:"45s" max:"24h" accepts:"a duration above EMISSION_TIMEOUT, at most 24h" desc:"How long a stopping worker lets attempts under way end"`
 	DeploymentName  string        `envconfig:"ADJOURN_DEPLOYMENT_NAME" accepts:"a name, together with ADJOURN_BUILD_ID" desc:"Worker deployment, for Temporal's worker versioning; not set is unversioned"`
