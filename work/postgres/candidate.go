@@ -49,54 +49,61 @@ func (store *Store) find(ctx context.Context, options AdmitOptions) (found, erro
 	if len(flows) == 0 || options.Limit < 1 {
 		return found{}, nil
 	}
-	rows, err := store.pool.Query(ctx, chooseSQL, flows, enforced, options.limit(), options.Margin)
-	if err != nil {
-		return found{}, fmt.Errorf("choose governed works: %w", err)
-	}
-	candidates, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (candidate, error) {
-		var chosen candidate
-		err := row.Scan(&chosen.ID, &chosen.Flow, (*zeronull.Timestamptz)(&chosen.Deadline), &chosen.enforced)
-		chosen.Deadline = inUTC(chosen.Deadline)
-		return chosen, err
-	})
+	candidates, err := queryByIndex(ctx, store.pool, scanCandidate, chooseSQL,
+		flows, enforced, options.limit(), options.Margin)
 	if err != nil {
 		return found{}, fmt.Errorf("choose governed works: %w", err)
 	}
 	return found{candidates: candidates}, nil
 }
 
+// scanCandidate reads a row of choose.sql.
+func scanCandidate(row pgx.CollectableRow) (candidate, error) {
+	var chosen candidate
+	err := row.Scan(&chosen.ID, &chosen.Flow, (*zeronull.Timestamptz)(&chosen.Deadline), &chosen.enforced)
+	chosen.Deadline = inUTC(chosen.Deadline)
+	return chosen, err
+}
+
+// askedWork is a row of asked.sql.
+type askedWork struct {
+	candidate
+	// slotStart is set when the asking workflow carries the work already,
+	// waitsUntil while it is in back-off.
+	slotStart, waitsUntil time.Time
+}
+
+func scanAsked(row pgx.CollectableRow) (askedWork, error) {
+	var asked askedWork
+	err := row.Scan(&asked.ID, &asked.Flow, (*zeronull.Timestamptz)(&asked.Deadline), &asked.enforced,
+		(*zeronull.Timestamptz)(&asked.slotStart), (*zeronull.Timestamptz)(&asked.waitsUntil))
+	asked.Deadline = inUTC(asked.Deadline)
+	asked.slotStart, asked.waitsUntil = inUTC(asked.slotStart), inUTC(asked.waitsUntil)
+	return asked, err
+}
+
 // findAsked reads the works asked for by ID. Those that are finished, closing,
 // exempt or carried by another workflow are in no part of the answer.
 func (store *Store) findAsked(ctx context.Context, options AdmitOptions) (found, error) {
 	flows, enforced := governedFlows(options.Policy)
-	rows, err := store.pool.Query(ctx, askedSQL,
+	works, err := queryByIndex(ctx, store.pool, scanAsked, askedSQL,
 		options.IDs, flows, enforced, options.Margin, options.WorkflowID)
 	if err != nil {
 		return found{}, fmt.Errorf("read the asked works: %w", err)
 	}
 	var answer found
-	var asked candidate
-	var slotStart, waitsUntil time.Time
-	_, err = pgx.ForEachRow(rows, []any{
-		&asked.ID, &asked.Flow, (*zeronull.Timestamptz)(&asked.Deadline), &asked.enforced,
-		(*zeronull.Timestamptz)(&slotStart), (*zeronull.Timestamptz)(&waitsUntil),
-	}, func() error {
-		asked.Deadline = inUTC(asked.Deadline)
+	for _, asked := range works {
 		switch {
-		case !slotStart.IsZero():
-			answer.carry(asked.Ref, options.WorkflowID, slotStart.UTC())
-		case !waitsUntil.IsZero():
+		case !asked.slotStart.IsZero():
+			answer.carry(asked.Ref, options.WorkflowID, asked.slotStart)
+		case !asked.waitsUntil.IsZero():
 			answer.waiting = append(answer.waiting, work.Result{
 				ID: asked.ID, Outcome: work.OutcomeDeferred,
-				Reason: reasonBackOff, RetryAt: waitsUntil.UTC(),
+				Reason: reasonBackOff, RetryAt: asked.waitsUntil,
 			})
 		default:
-			answer.candidates = append(answer.candidates, asked)
+			answer.candidates = append(answer.candidates, asked.candidate)
 		}
-		return nil
-	})
-	if err != nil {
-		return found{}, fmt.Errorf("read the asked works: %w", err)
 	}
 	return answer, nil
 }

@@ -23,17 +23,13 @@ type carriedWork struct {
 func (store *Store) carry(
 	ctx context.Context, lane work.Lane, statement string, arguments ...any,
 ) ([]work.Carriage, error) {
-	rows, err := store.pool.Query(ctx, statement, arguments...)
-	if err != nil {
-		return nil, err
-	}
-	works, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (carriedWork, error) {
+	works, err := queryByIndex(ctx, store.pool, func(row pgx.CollectableRow) (carriedWork, error) {
 		carried := carriedWork{lane: lane}
 		err := row.Scan(&carried.ID, &carried.Flow, (*zeronull.Timestamptz)(&carried.Deadline),
 			&carried.workflowID)
 		carried.Deadline = inUTC(carried.Deadline)
 		return carried, err
-	})
+	}, statement, arguments...)
 	if err != nil {
 		return nil, err
 	}

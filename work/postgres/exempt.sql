@@ -4,7 +4,7 @@
 WITH instant AS MATERIALIZED (
     SELECT clock_timestamp() AS now
 ), chosen AS (
-    SELECT w.id, w.deadline
+    SELECT w.id
       -- Every flow ever submitted but the governed ones: what nobody declared is
       -- exempt.
       FROM adjourn.flow AS f
@@ -20,10 +20,10 @@ WITH instant AS MATERIALIZED (
      LIMIT $2::INTEGER
 ), locked AS MATERIALIZED (
     SELECT w.id, w.flow, w.deadline
-      FROM chosen AS c
-      JOIN adjourn.work AS w ON w.id = c.id
-     WHERE w.state = 'pending' AND w.not_before IS NULL
-     ORDER BY c.deadline ASC NULLS LAST, c.id
+      FROM adjourn.work AS w
+     -- By id alone: an array leaves no other way.
+     WHERE w.id = ANY(ARRAY(SELECT c.id FROM chosen AS c)) AND w.state = 'pending'
+     ORDER BY w.deadline ASC NULLS LAST, w.id
     -- A work that somebody holds is on its way or being cancelled.
        FOR UPDATE OF w SKIP LOCKED
 ), placed AS (
@@ -44,7 +44,8 @@ UPDATE adjourn.work AS w
        workflow_id   = $4::TEXT || k.first,
        carried_since = i.now,
        enforced      = NULL,
+       not_before    = NULL,
        changed_at    = i.now
   FROM chunked AS k, instant AS i
- WHERE w.id = k.id
+ WHERE w.id = k.id AND w.id = ANY(ARRAY(SELECT a.id FROM chunked AS a))
 RETURNING w.id, w.flow, w.deadline, w.workflow_id

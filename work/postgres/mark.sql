@@ -13,4 +13,4 @@ UPDATE adjourn.work AS w
        changed_at    = $2::TIMESTAMPTZ
   FROM unnest($3::BIGINT[], $4::TEXT[], $5::TEXT[], $6::BOOLEAN[])
        AS m (id, workflow_id, admission, enforced)
- WHERE w.id = m.id AND w.state = 'pending'
+ WHERE w.id = m.id AND w.id = ANY($3::BIGINT[]) AND w.state = 'pending'

@@ -39,13 +39,15 @@ WITH instant AS MATERIALIZED (
       LIMIT $4::INTEGER)
 ), locked AS MATERIALIZED (
     SELECT w.id
-      FROM (SELECT u.id, u.deadline FROM urgent AS u ORDER BY u.deadline, u.id LIMIT $4::INTEGER) AS u
-      JOIN adjourn.work AS w ON w.id = u.id
-     -- Asked again of the row as it is once locked.
-     WHERE w.state = 'pending'
-        OR (w.state = 'admitted' AND w.lane = 'governed'
-            AND w.changed_at <= (SELECT c.now - $3::INTERVAL FROM closing AS c))
-     ORDER BY u.deadline, u.id
+      FROM adjourn.work AS w
+     -- By id alone: an array leaves no other way.
+     WHERE w.id = ANY(ARRAY(
+               SELECT u.id FROM urgent AS u ORDER BY u.deadline, u.id LIMIT $4::INTEGER))
+       -- Asked again of the row as it is once locked.
+       AND (w.state = 'pending'
+            OR (w.state = 'admitted' AND w.lane = 'governed'
+                AND w.changed_at <= (SELECT c.now - $3::INTERVAL FROM closing AS c)))
+     ORDER BY w.deadline, w.id
     -- A work that somebody holds is on its way, or is chosen by the next pass: an
     -- urgent one never waits behind it.
        FOR UPDATE OF w SKIP LOCKED
@@ -60,6 +62,6 @@ UPDATE adjourn.work AS w
        enforced      = NULL,
        not_before    = NULL,
        changed_at    = c.now
-  FROM locked AS l, closing AS c
- WHERE w.id = l.id
+  FROM closing AS c
+ WHERE w.id = ANY(ARRAY(SELECT l.id FROM locked AS l))
 RETURNING w.id, w.flow, w.deadline, w.workflow_id

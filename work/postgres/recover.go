@@ -55,24 +55,20 @@ func (store *Store) Recover(
 
 // change runs a statement and tells how many works it changed.
 func (store *Store) change(ctx context.Context, statement string, arguments ...any) (int, error) {
-	tag, err := store.pool.Exec(ctx, statement, arguments...)
-	return int(tag.RowsAffected()), err
+	changed, err := queryByIndex(ctx, store.pool, pgx.RowTo[work.ID], statement, arguments...)
+	return len(changed), err
 }
 
 func (store *Store) restart(
 	ctx context.Context, options work.RecoverOptions, limit int,
 ) ([]work.Carriage, error) {
-	rows, err := store.pool.Query(ctx, restartSQL, options.Window, options.RestartAfter, limit)
-	if err != nil {
-		return nil, err
-	}
-	works, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (carriedWork, error) {
+	works, err := queryByIndex(ctx, store.pool, func(row pgx.CollectableRow) (carriedWork, error) {
 		var carried carriedWork
 		err := row.Scan(&carried.ID, &carried.Flow, (*zeronull.Timestamptz)(&carried.Deadline),
 			&carried.lane, &carried.workflowID, (*zeronull.Timestamptz)(&carried.slotStart))
 		carried.Deadline, carried.slotStart = inUTC(carried.Deadline), inUTC(carried.slotStart)
 		return carried, err
-	})
+	}, restartSQL, options.Window, options.RestartAfter, limit)
 	if err != nil {
 		return nil, err
 	}

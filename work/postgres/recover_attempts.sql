@@ -49,4 +49,5 @@ UPDATE adjourn.work AS w
        detail             = NULL,
        changed_at         = i.now
   FROM lost AS l, instant AS i
- WHERE w.id = l.id
+ WHERE w.id = l.id AND w.id = ANY(ARRAY(SELECT a.id FROM lost AS a))
+RETURNING w.id

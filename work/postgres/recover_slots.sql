@@ -24,5 +24,6 @@ UPDATE adjourn.work AS w
        reason        = 'slot_expired',
        detail        = NULL,
        changed_at    = i.now
-  FROM over AS o, instant AS i
- WHERE w.id = o.id
+  FROM instant AS i
+ WHERE w.id = ANY(ARRAY(SELECT o.id FROM over AS o))
+RETURNING w.id

@@ -18,6 +18,6 @@ WITH instant AS MATERIALIZED (
 )
 UPDATE adjourn.work AS w
    SET carried_since = i.now
-  FROM still AS s, instant AS i
- WHERE w.id = s.id
+  FROM instant AS i
+ WHERE w.id = ANY(ARRAY(SELECT s.id FROM still AS s))
 RETURNING w.id, w.flow, w.deadline, w.lane, w.workflow_id, w.slot_start

@@ -87,17 +87,14 @@ func rollBack(ctx context.Context, tx pgx.Tx) {
 }
 
 // lockCandidates locks works in dispatch order and returns those that still wait;
-// works that somebody else holds are passed over.
+// works that somebody else holds are passed over. The rest of the transaction is
+// planned for the indexes.
 func lockCandidates(ctx context.Context, tx pgx.Tx, candidates []candidate) ([]candidate, error) {
 	ids := make([]work.ID, len(candidates))
 	for i, waits := range candidates {
 		ids[i] = waits.ID
 	}
-	rows, err := tx.Query(ctx, lockSQL, ids)
-	if err != nil {
-		return nil, fmt.Errorf("lock works: %w", err)
-	}
-	ids, err = pgx.CollectRows(rows, pgx.RowTo[work.ID])
+	ids, err := queryByIndex(ctx, tx, pgx.RowTo[work.ID], lockSQL, ids)
 	if err != nil {
 		return nil, fmt.Errorf("lock works: %w", err)
 	}

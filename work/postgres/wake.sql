@@ -13,5 +13,6 @@ WITH instant AS MATERIALIZED (
 UPDATE adjourn.work AS w
    SET not_before = NULL,
        changed_at = i.now
-  FROM over AS o, instant AS i
- WHERE w.id = o.id
+  FROM instant AS i
+ WHERE w.id = ANY(ARRAY(SELECT o.id FROM over AS o))
+RETURNING w.id
