@@ -1,5 +1,6 @@
--- Begins attempts: numbers and marks, in one autocommit statement, so that a
--- process frozen by its kernel holds no lock. $1 works, $2 lane, $3 workflow,
+-- Begins attempts: numbers and marks, in one autocommit statement whose answer is
+-- small, so that a process frozen by its kernel holds no lock: the server commits
+-- without it, and no payload waits in its socket before that. $1 works, $2 lane, $3 workflow,
 -- $4 window length, $5 guard, $6 until an attempt is surely over, $7 leave lost
 -- attempts alone. Answers one row per work that this workflow carries.
 WITH carried AS MATERIALIZED (
@@ -77,10 +78,8 @@ WITH carried AS MATERIALIZED (
 )
 SELECT j.id, j.fate, j.flow, j.deadline, j.stream, j.idempotency_key,
        coalesce(b.number, j.number, 0) AS number, coalesce(b.attempts, j.attempts) AS attempts,
-       i.now, j.slot_left, j.slot_start + $4::INTERVAL AS window_end, j.attempt_expires_at,
-       p.content_type, p.body
+       i.now, j.slot_left, j.slot_start + $4::INTERVAL AS window_end, j.attempt_expires_at
   FROM judged AS j
  CROSS JOIN instant AS i
   LEFT JOIN begun AS b ON b.id = j.id
-  LEFT JOIN adjourn.work_payload AS p ON p.work_id = j.id AND j.fate = 'begun'
  ORDER BY j.deadline ASC NULLS LAST, j.id

@@ -198,19 +198,20 @@ func TestPayloadThatIsGoneIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "work "+id.String()+" has no payload")
 }
 
-// TestAttemptsAreOneStatementEach: a process frozen between two statements of a
-// transaction would hold the stream's row, and with it every lane.
-func TestAttemptsAreOneStatementEach(t *testing.T) {
+// TestLanesTakeFewRoundTrips: one statement that locks and one round trip each,
+// never a transaction across round trips, in which a frozen process would hold the
+// stream's row and with it every lane. Begin reads the payloads before.
+func TestLanesTakeFewRoundTrips(t *testing.T) {
 	t.Parallel()
 	lane := newLane(t)
 	store, trace := lane.traced(nil)
 	ids := lane.works("f", 20)
 	lane.admit(work.Governed, "w", ids...)
-	counted := func() int64 { return trace.statements.Swap(0) + trace.batches.Swap(0) }
+	roundTrips := func() int64 { return trace.statements.Swap(0) + trace.batches.Swap(0) }
 	begun, err := store.Begin(t.Context(), beginOptions(work.Governed, "w", ids...))
 	require.NoError(t, err)
 	require.Len(t, begun.Attempts, 20)
-	require.Equal(t, int64(1), counted())
+	require.Equal(t, int64(2), roundTrips())
 	var endings []work.Ending
 	for i, attempt := range begun.Attempts {
 		endings = append(endings, ending(attempt, work.Outcomes()[i%len(work.Outcomes())]))
@@ -218,10 +219,10 @@ func TestAttemptsAreOneStatementEach(t *testing.T) {
 	recorded, err := store.Record(t.Context(), work.Governed, endings)
 	require.NoError(t, err)
 	require.Len(t, recorded, 20)
-	require.Equal(t, int64(1), counted())
+	require.Equal(t, int64(1), roundTrips())
 	_, err = store.Release(t.Context(), work.ReleaseOptions{WorkflowID: "w", IDs: ids})
 	require.NoError(t, err)
-	require.Equal(t, int64(1), counted())
+	require.Equal(t, int64(1), roundTrips())
 }
 
 // TestStuckLockIsAnErrorSoon: a store's pool gives up, and nothing was marked.

@@ -23,13 +23,9 @@ func (store *Store) Record(ctx context.Context, lane work.Lane, endings []work.E
 	for _, ending := range endings {
 		columns.add(ending)
 	}
-	rows, err := store.pool.Query(ctx, recordSQL, lane,
+	recorded, err := queryByIndex(ctx, store.pool, pgx.RowTo[work.ID], recordSQL, lane,
 		columns.ids, columns.attempts, columns.outcomes, columns.reasons, columns.details,
 		columns.statuses, columns.references, columns.answers, columns.retryIns)
-	if err != nil {
-		return nil, fmt.Errorf("record endings: %w", err)
-	}
-	recorded, err := pgx.CollectRows(rows, pgx.RowTo[work.ID])
 	if err != nil {
 		return nil, fmt.Errorf("record endings: %w", err)
 	}

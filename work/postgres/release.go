@@ -19,12 +19,8 @@ var _ work.Releaser = (*Store)(nil)
 // Release implements [work.Releaser] in one autocommit statement. The works it
 // returns are ordered by ID.
 func (store *Store) Release(ctx context.Context, options work.ReleaseOptions) ([]work.ID, error) {
-	rows, err := store.pool.Query(ctx, releaseSQL,
+	released, err := queryByIndex(ctx, store.pool, pgx.RowTo[work.ID], releaseSQL,
 		options.IDs, options.WorkflowID, nullable(storable(options.Reason)))
-	if err != nil {
-		return nil, fmt.Errorf("release works: %w", err)
-	}
-	released, err := pgx.CollectRows(rows, pgx.RowTo[work.ID])
 	if err != nil {
 		return nil, fmt.Errorf("release works: %w", err)
 	}
