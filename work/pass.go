@@ -14,6 +14,8 @@ func (tally Tally) Total() int {
 
 // AdmissionBatch is what became of the governed works one pass considered.
 type AdmissionBatch struct {
+	// Unarbitrated: the arbiter was in error, so this is what went without it.
+	Unarbitrated bool
 	// Chosen is how many works were considered.
 	Chosen int
 	// Granted hold a slot; WouldDefer go without one because they are observed.

@@ -172,6 +172,19 @@ func TestAFullWindowCostsOneRound(t *testing.T) {
 	require.Empty(t, bench.starter.started)
 }
 
+// TestAnArbiterInErrorIsAskedOnceInAPass: observed works go, however many wait, but
+// each asking may wait for its time-out, and the next urgent works with it (G2).
+func TestAnArbiterInErrorIsAskedOnceInAPass(t *testing.T) {
+	t.Parallel()
+	bench := newBench(t)
+	bench.Policy.Flows = map[string]bool{"invoice": false}
+	bench.Submit("invoice", lanetest.Undated(30)...)
+	bench.Exec("DROP TABLE adjourn.quota_window")
+	admission := run[dispatch.Admission](t, bench, bench.activities.StartGoverned)
+	require.Equal(t, 10, admission.WouldDefer, "one batch")
+	require.Equal(t, 1, bench.meter.Counts()["reservations"])
+}
+
 // TestStartsAreBounded: several at once, never more than the limit.
 func TestStartsAreBounded(t *testing.T) {
 	t.Parallel()

@@ -45,7 +45,9 @@ func (activities *Activities) StartGoverned(ctx context.Context) (Admission, err
 			total.Deferred[reason] += refused.Total()
 		}
 		total.Starts.add(activities.start(ctx, batch.Carriages))
-		if batch.Chosen < options.Batch || len(batch.Carriages) == 0 {
+		// An arbiter in error is not asked again in this pass: each asking may wait
+		// for its time-out, and the next pass's urgent works with it.
+		if batch.Unarbitrated || batch.Chosen < options.Batch || len(batch.Carriages) == 0 {
 			break
 		}
 	}

@@ -75,6 +75,7 @@ func (admitter *Admitter) Admit(
 		admitter.failed(err)
 		err = nil
 	}
+	batch.Unarbitrated = true
 	admitter.count(ctx, batch, windowStart)
 	return batch, err
 }
