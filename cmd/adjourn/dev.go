@@ -47,9 +47,26 @@ data with --data; without, everything is forgotten at the end.`,
 			return fmt.Errorf("start the stack: %w", err)
 		}
 		defer func() { err = errors.Join(err, stage.Stop(context.WithoutCancel(ctx))) }()
-		return program.serve(stage.Stack.Context(), stage, cfg, nil, program.stdout)
+		return program.serve(stage.Stack.Context(), stage, cfg, environmentOf(cfg), program.stdout)
 	}
 	return command
+}
+
+// environmentOf lists the settings that came from the environment, so that other
+// commands explain by the same ones; secrets and addresses that the stage gives
+// are left out.
+func environmentOf(cfg config.Config) []string {
+	var lines []string
+	for _, setting := range cfg.Describe() {
+		switch setting.Name {
+		case "DATABASE_URL", "EMITTER_URL", "EMITTER_AUTHORIZATION":
+			continue
+		}
+		if setting.Origin == config.Environment {
+			lines = append(lines, setting.Name+"="+setting.Value)
+		}
+	}
+	return lines
 }
 
 // serve runs a worker and the server on a started stage, prints what to export,
