@@ -61,9 +61,9 @@ func (program *program) setUp(ctx context.Context, cfg config.Config, db *pgxpoo
 	}
 	defer temporal.Close()
 	return app.Setup(ctx, db, temporal, app.SetupOptions{
-		PayloadBytesMax: cfg.Works.PayloadBytesMax,
-		Namespace:       options.Namespace,
-		Schedule:        app.Schedule(cfg),
+		PayloadBytesMax: cfg.Works.PayloadBytesMax, Window: cfg.Quota.Window,
+		Namespace: options.Namespace,
+		Schedule:  app.Schedule(cfg),
 	}), nil
 }
 

@@ -19,6 +19,8 @@ import (
 type SetupOptions struct {
 	// PayloadBytesMax is what submit_work accepts at most.
 	PayloadBytesMax int64
+	// Window is the length of the quota's windows, which all processes share.
+	Window time.Duration
 	// Namespace of the Temporal client.
 	Namespace string
 	// Schedule of the passes.
@@ -42,9 +44,10 @@ func Setup(ctx context.Context, db *pgxpool.Pool, temporal client.Client, option
 	}
 	steps := []Step{
 		within(func(ctx context.Context) Step { return setUpPayloadBound(ctx, db, options.PayloadBytesMax) }),
+		within(func(ctx context.Context) Step { return setUpWindow(ctx, db, options.Window) }),
 		within(func(ctx context.Context) Step { return setUpNamespace(ctx, temporal, options.Namespace) }),
 	}
-	created := steps[1].Result == Created
+	created := steps[2].Result == Created
 	for _, step := range []func(context.Context) Step{
 		func(ctx context.Context) Step {
 			return setUpSearchAttributes(ctx, temporal, options.Namespace, workflows.SearchAttributes())

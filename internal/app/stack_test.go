@@ -116,8 +116,8 @@ func (stack *stack) setUp(t *testing.T) []app.Step {
 	require.NoError(t, err)
 	defer temporal.Close()
 	return app.Setup(t.Context(), stack.db, temporal, app.SetupOptions{
-		PayloadBytesMax: stack.config.Works.PayloadBytesMax,
-		Namespace:       stack.temporal.Namespace, Schedule: app.Schedule(stack.config),
+		PayloadBytesMax: stack.config.Works.PayloadBytesMax, Window: stack.config.Quota.Window,
+		Namespace: stack.temporal.Namespace, Schedule: app.Schedule(stack.config),
 	})
 }
 

@@ -54,6 +54,9 @@ func (process *Worker) open(ctx context.Context, dependencies Dependencies) erro
 	if err := CheckSchema(ctx, pools.general); err != nil {
 		return err
 	}
+	if err := agreeOnWindow(ctx, pools.general, parts.config.Quota.Window); err != nil {
+		return err
+	}
 	temporal, err := parts.dialTemporal(dependencies.Temporal, func(options client.Options) (client.Client, error) {
 		return DialTemporal(ctx, options)
 	})

@@ -130,9 +130,9 @@ func (playground *Playground) install(ctx context.Context) error {
 
 func (playground *Playground) setUp(ctx context.Context, cfg config.Config) error {
 	steps := app.Setup(ctx, playground.Pool, playground.Temporal, app.SetupOptions{
-		PayloadBytesMax: cfg.Works.PayloadBytesMax,
-		Namespace:       client.DefaultNamespace,
-		Schedule:        app.Schedule(cfg),
+		PayloadBytesMax: cfg.Works.PayloadBytesMax, Window: cfg.Quota.Window,
+		Namespace: client.DefaultNamespace,
+		Schedule:  app.Schedule(cfg),
 	})
 	var errs []error
 	for _, step := range steps {
