@@ -73,6 +73,7 @@ func TestArbiterInError(t *testing.T) {
 			for repeat := range 2 {
 				batch, err := admitter.Admit(t.Context(), work.AdmitOptions{Limit: 10, Chunk: 10})
 				require.NoError(t, err)
+				require.True(t, batch.Unarbitrated)
 				require.Empty(t, batch.Granted)
 				if repeat == 0 {
 					require.Equal(t, observed, carried(batch.Carriages))
