@@ -23,7 +23,7 @@ func Temporal() Tool {
 		Name:     "temporal",
 		Package:  "github.com/temporalio/cli/cmd/temporal",
 		Title:    "the Temporal dev server",
-		Patience: "two to three minutes on two cores",
+		Patience: "three to six minutes on two cores",
 	}
 }
 
