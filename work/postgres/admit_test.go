@@ -1,11 +1,15 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/adjourn/adjourn/quota"
@@ -187,6 +191,64 @@ func TestRoomThatAppearsStartsAnew(t *testing.T) {
 	require.Equal(t, 2, pass.count("SELECT count(*) FROM adjourn.work WHERE state = 'pending'"))
 }
 
+// meanwhile runs functions while an admission is under way.
+type meanwhile struct {
+	recorder
+	// beforeUsage runs before the window is looked at, afterChoosing once the works
+	// are chosen.
+	beforeUsage, afterChoosing func()
+}
+
+func (hook *meanwhile) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	if strings.Contains(data.SQL, "quota_window") && !strings.Contains(data.SQL, "INSERT") {
+		hook.beforeUsage()
+	}
+	return ctx
+}
+
+func (hook *meanwhile) TraceBatchQuery(_ context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
+	if data.SQL == chooseSQL {
+		hook.afterChoosing()
+	}
+}
+
+// TestRoomThatAppearsGoesToWhoComesFirst: with room where there seemed to be none
+// the works are chosen anew, a few times at most; the last try takes what it gets.
+func TestRoomThatAppearsGoesToWhoComesFirst(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fills, tries int
+		first        string
+	}{
+		"Once": {fills: 1, tries: 2, first: "e"}, "Always": {fills: 100, tries: admitTriesMax, first: "o"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pass := newPass(t, 1)
+			pass.submit("e", time.Hour)
+			pass.submit("o", 2*time.Hour)
+			require.NoError(t, pass.register.Charge(t.Context(), pass.pool, pass.usage().Now, 1))
+			tries := 0
+			config := pass.pool.Config()
+			config.ConnConfig.Tracer = &meanwhile{
+				beforeUsage: func() {
+					if tries++; tries <= test.fills {
+						pass.exec("UPDATE adjourn.quota_window SET count = 1")
+					}
+				},
+				afterChoosing: func() { pass.exec("UPDATE adjourn.quota_window SET count = 0") },
+			}
+			pool, err := pgxpool.NewWithConfig(t.Context(), config)
+			require.NoError(t, err)
+			defer pool.Close()
+			batch, err := New(pool).Admit(t.Context(), pass.options(10, 10))
+			require.NoError(t, err)
+			require.Equal(t, test.tries, tries)
+			require.Equal(t, work.Tally{test.first: 1}, batch.Granted)
+		})
+	}
+}
+
 // TestExemptAndUnknownFlowsAreNotTheArbitersBusiness: with a ceiling of 0 and all
 // flags on they are not chosen here, but by the exempt lane (A47, A57, G6).
 func TestExemptAndUnknownFlowsAreNotTheArbitersBusiness(t *testing.T) {
@@ -235,18 +297,19 @@ func TestWorkHeldBySomebodyElseIsSkipped(t *testing.T) {
 	require.Equal(t, 2, pass.usage().Count)
 }
 
-// TestWorkTakenMeanwhileIsSkipped: chosen as pending, admitted by another before
-// it was locked.
+// TestWorkTakenMeanwhileIsSkipped: chosen as pending, admitted by another or back
+// in back-off before it was locked.
 func TestWorkTakenMeanwhileIsSkipped(t *testing.T) {
 	t.Parallel()
 	pass := newPass(t, 10)
-	ids := pass.submit("e", time.Hour, 2*time.Hour)
+	ids := pass.submit("e", time.Hour, 2*time.Hour, 3*time.Hour)
 	works, err := pass.store.find(t.Context(), pass.options(10, 10))
 	require.NoError(t, err)
 	require.Equal(t, ids[:1], carried(pass.admit(pass.asking("job", ids[0])).Carriages))
-	done, err := pass.store.reserveAndMark(t.Context(), pass.options(10, 10), works.candidates, 2)
+	pass.exec("UPDATE adjourn.work SET not_before = clock_timestamp() + INTERVAL '1 h' WHERE id = $1", ids[2])
+	done, err := pass.store.reserveAndMark(t.Context(), pass.options(10, 10), works.candidates, 3)
 	require.NoError(t, err)
-	require.Equal(t, ids[1:], carried(done.carriages))
+	require.Equal(t, ids[1:2], carried(done.carriages))
 	require.Equal(t, 2, pass.usage().Count)
 }
 

@@ -63,12 +63,12 @@ func (admitter *Admitter) Admit(
 	if err == nil {
 		return batch, nil
 	}
+	if ctx.Err() != nil && len(batch.Carriages) == 0 {
+		return work.AdmissionBatch{}, ctx.Err() // the caller gave up, not the arbiter
+	}
 	admitter.failed(err)
 	if len(batch.Carriages) > 0 {
 		return batch, nil // admitted; only the record of the refused ones is missing
-	}
-	if err := ctx.Err(); err != nil {
-		return work.AdmissionBatch{}, err
 	}
 	batch, windowStart, err := admitter.Store.admitUnarbitrated(ctx, all)
 	if err != nil && len(batch.Carriages) > 0 {

@@ -198,3 +198,67 @@ func TestPassCostFollowsWhatItFinds(t *testing.T) {
 		require.Less(t, pass.explain(one).worksRead(), 100.0, one.text)
 	}
 }
+
+// TestPlansKeptFromAQuietHour: plans that a connection made and kept while the
+// tables were empty read no more of a backlog than new ones, whether the tables
+// were ever analyzed or not.
+func TestPlansKeptFromAQuietHour(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]string{"NeverAnalyzed": "SELECT 1", "AnalyzedEmpty": "VACUUM ANALYZE adjourn.work"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const limit = 100
+			pass := newPass(t, 0)
+			pass.exec("ALTER TABLE adjourn.work SET (autovacuum_enabled = off)")
+			pass.exec(prepare)
+			config := pass.pool.Config()
+			config.MaxConns = 1
+			config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
+			pool, err := pgxpool.NewWithConfig(t.Context(), config)
+			require.NoError(t, err)
+			defer pool.Close()
+			store := New(pool)
+			everything := func() {
+				_, err := store.Recover(t.Context(), passRecoverOptions())
+				require.NoError(t, err)
+				_, err = store.ChooseOverrides(t.Context(), pass.overrideOptions())
+				require.NoError(t, err)
+				_, err = store.ChooseExempt(t.Context(), work.ExemptOptions{Governed: pass.policy.Governed(), Limit: limit, Chunk: 20})
+				require.NoError(t, err)
+				_, err = store.Admit(t.Context(), pass.options(limit, 20))
+				require.NoError(t, err)
+				_, err = pool.Exec(t.Context(), "SELECT pg_stat_force_next_flush()")
+				require.NoError(t, err)
+			}
+			for _, flow := range []string{"e", "o", "x"} { // one of each, so that every statement is planned
+				pass.submit(flow, time.Hour)
+			}
+			pass.submit("e", time.Minute)
+			everything()
+			pass.backlog("e", 40_000)
+			pass.exec("UPDATE adjourn.work SET not_before = now() + INTERVAL '1 h' WHERE id % 4 = 1 AND state = 'pending'")
+			for _, flow := range []string{"o", "x"} {
+				pass.submit(flow, time.Hour)
+			}
+			pass.submit("e", time.Minute)
+			before := pass.worksReadSoFar()
+			everything()
+			after := before
+			pass.eventually("the statistics are there", func() bool {
+				after = pass.worksReadSoFar()
+				return after > before
+			})
+			require.Less(t, after-before, 10*limit)
+		})
+	}
+}
+
+// worksReadSoFar is how many rows and index entries of the work table were read,
+// as far as sessions have told.
+func (pass *pass) worksReadSoFar() int {
+	pass.t.Helper()
+	pass.exec("SELECT pg_stat_force_next_flush()")
+	return pass.count(`
+		SELECT (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relid = 'adjourn.work'::REGCLASS)
+		     + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relid = 'adjourn.work'::REGCLASS)::BIGINT`)
+}

@@ -43,6 +43,11 @@ func TestOverrideTakesOverWhatStandsStill(t *testing.T) {
 	pass.admit(pass.options(10, 1))
 	pass.exec("UPDATE adjourn.work SET deadline = clock_timestamp() WHERE id <> $1", ids[3])
 	require.Empty(t, pass.overrides(), "admitted just now")
+	waiting, one := pass.submit("e", time.Minute), pass.overrideOptions()
+	one.Limit = 1
+	carriages, err := pass.store.ChooseOverrides(t.Context(), one)
+	require.NoError(t, err)
+	require.Equal(t, waiting, carried(carriages), "what is fresh takes no place of what waits")
 	pass.exec(`UPDATE adjourn.work SET carried_since = carried_since - INTERVAL '2 min',
 		changed_at = changed_at - INTERVAL '2 min' WHERE id <> $1`, ids[1])
 	pass.begin(ids[2])

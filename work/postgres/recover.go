@@ -36,8 +36,7 @@ func (store *Store) Recover(
 	if err != nil {
 		return recovery, fmt.Errorf("recover slots whose window is over: %w", err)
 	}
-	noRetry := append([]string{}, options.NoRetryFlows...)
-	recovery.LostAttempts, err = store.change(ctx, recoverAttemptsSQL, noRetry,
+	recovery.LostAttempts, err = store.change(ctx, recoverAttemptsSQL, options.NoRetryFlows,
 		options.Backoff.Base.Seconds(), options.Backoff.Max.Seconds(), limit)
 	if err != nil {
 		return recovery, fmt.Errorf("recover lost attempts: %w", err)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func TestRecoverEndsLostAttempts(t *testing.T) {
 	t.Parallel()
 	pass := newPass(t, 10)
 	governed := pass.submit("e", 2*time.Hour, 3*time.Hour)
-	urgent := pass.submit("e", time.Minute)
+	urgent := pass.submit("e", time.Minute, time.Minute)
 	exempt := pass.submit("x", 2*time.Hour)
 	once := pass.submit("once", 3*time.Hour)
 	onceGoverned := pass.submit("o", 2*time.Hour) // of the flow "once" for the governed lane
@@ -63,8 +64,9 @@ func TestRecoverEndsLostAttempts(t *testing.T) {
 	pass.exempt(10)
 	pass.exec("UPDATE adjourn.work SET state = 'pending', lane = NULL, workflow_id = NULL, carried_since = NULL, slot_start = NULL, admission = NULL WHERE id = $1", once[0])
 	pass.exempt(10)
-	all := append(append(append(append(append([]work.ID{}, governed...), urgent...), exempt...), once...), onceGoverned...)
+	all := slices.Concat(governed, urgent, exempt, once, onceGoverned)
 	pass.begin(all...)
+	pass.exec("UPDATE adjourn.work SET flow = 'once' WHERE id = $1", urgent[1])
 	require.Zero(t, pass.recover().LostAttempts, "they may still end")
 
 	inFlight := governed[1]
@@ -78,6 +80,7 @@ func TestRecoverEndsLostAttempts(t *testing.T) {
 	require.Equal(t, "pending", pass.state(governed[0]))
 	require.Equal(t, "pending", pass.state(onceGoverned[0]), "the governed lane always retries")
 	require.Equal(t, "admitted override "+carriers[urgent[0]], pass.state(urgent[0]))
+	require.Contains(t, pass.state(urgent[1]), "admitted override", "an override is always retried")
 	require.Equal(t, "admitted exempt "+carriers[exempt[0]], pass.state(exempt[0]))
 	require.Equal(t, "failed", pass.state(once[0]))
 	require.Contains(t, pass.state(inFlight), "attempting governed")

@@ -179,6 +179,7 @@ func TestAdmitterReturnsWhatIsNotTheArbitersFault(t *testing.T) {
 	cancel()
 	_, err := admitter.Admit(ctx, work.AdmitOptions{Limit: 1})
 	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, told.list(), "the arbiter had no part in it")
 
 	admitter.Failed = nil // and telling nobody is possible
 	pass.exec("ALTER TABLE adjourn.work RENAME TO elsewhere")
