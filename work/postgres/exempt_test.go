@@ -1,10 +1,12 @@
 package postgres
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/adjourn/adjourn/work"
 )
@@ -83,4 +85,33 @@ func TestExemptSkipsWhatIsHeld(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, ids[1:], carried(pass.exempt(5)))
 	require.NoError(t, tx.Rollback(t.Context()))
+}
+
+// TestUrgentLanesChooseEachWorkOnce however many passes choose at the same time.
+func TestUrgentLanesChooseEachWorkOnce(t *testing.T) {
+	t.Parallel()
+	pass := newPass(t, 0)
+	var group errgroup.Group
+	for range 60 {
+		pass.exec("DELETE FROM adjourn.work")
+		urgent := pass.submit("e", time.Minute, time.Minute, time.Minute, time.Minute)
+		exempt := pass.submit("x", time.Minute, time.Minute, time.Minute, time.Minute)
+		chosen := make([][]work.ID, 8)
+		for caller := range chosen {
+			group.Go(func() error {
+				carriages, err := pass.store.ChooseOverrides(t.Context(), pass.overrideOptions())
+				if caller%2 > 0 {
+					carriages, err = pass.store.ChooseExempt(t.Context(),
+						work.ExemptOptions{Governed: pass.policy.Governed(), Limit: 10, Chunk: 1})
+				}
+				chosen[caller] = carried(carriages)
+				return err
+			})
+		}
+		require.NoError(t, group.Wait())
+		all := slices.Concat(chosen...)
+		slices.Sort(all)
+		require.Equal(t, all, slices.Compact(slices.Clone(all)))
+		require.Subset(t, slices.Concat(urgent, exempt), all)
+	}
 }

@@ -169,7 +169,9 @@ func TestRecoverIsBounded(t *testing.T) {
 	all := passRead[work.ID](pass, "SELECT id FROM adjourn.work ORDER BY id")
 	pass.begin(all[5:10]...)
 	pass.exec("UPDATE adjourn.work SET attempt_expires_at = clock_timestamp() WHERE state = 'attempting'")
-	pass.exec("UPDATE adjourn.work SET slot_start = slot_start - INTERVAL '24 h' WHERE id = ANY($1)", all[:5])
+	// They stand still as well, but there is nothing to start any more.
+	pass.exec(`UPDATE adjourn.work SET slot_start = slot_start - INTERVAL '24 h',
+		carried_since = carried_since - INTERVAL '2 min' WHERE id = ANY($1)`, all[:5])
 	pass.exec(`UPDATE adjourn.work SET state = 'pending', not_before = clock_timestamp(), lane = NULL, workflow_id = NULL,
 		carried_since = NULL, slot_start = NULL, admission = NULL WHERE id = ANY($1)`, all[10:15])
 	pass.exec("UPDATE adjourn.work SET carried_since = carried_since - INTERVAL '2 min' WHERE id = ANY($1)", all[15:])
@@ -199,15 +201,22 @@ func TestRecoverIsBounded(t *testing.T) {
 func TestRecoverSkipsWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	pass := newPass(t, 10)
-	ids := pass.submit("e", 2*time.Hour)
+	ids := pass.submit("e", 2*time.Hour, 3*time.Hour, 4*time.Hour)
 	pass.admit(pass.options(10, 1))
-	pass.begin(ids...)
-	pass.exec("UPDATE adjourn.work SET attempt_expires_at = clock_timestamp()")
+	pass.begin(ids[0])
+	pass.exec("UPDATE adjourn.work SET attempt_expires_at = clock_timestamp() WHERE id = $1", ids[0])
+	pass.exec("UPDATE adjourn.work SET slot_start = slot_start - INTERVAL '24 h' WHERE id = $1", ids[1])
+	pass.exec("UPDATE adjourn.work SET carried_since = carried_since - INTERVAL '2 min' WHERE id = $1", ids[2])
+	resting := pass.submit("e", 5*time.Hour)
+	pass.exec("UPDATE adjourn.work SET not_before = clock_timestamp() WHERE id = $1", resting[0])
 	tx, err := pass.pool.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), "SELECT FROM adjourn.work FOR UPDATE")
 	require.NoError(t, err)
-	require.Zero(t, pass.recover().LostAttempts)
+	require.Zero(t, pass.recover())
 	require.NoError(t, tx.Rollback(t.Context()))
-	require.Equal(t, 1, pass.recover().LostAttempts)
+	recovery := pass.recover()
+	require.Equal(t, ids[2:], carried(recovery.Restart))
+	recovery.Restart = nil
+	require.Equal(t, work.Recovery{LostAttempts: 1, ExpiredSlots: 1, Woken: 1}, recovery)
 }
