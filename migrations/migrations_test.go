@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -96,4 +97,26 @@ func TestCheck(t *testing.T) {
 	require.ErrorContains(t, mismatch, "run a newer adjourn")
 	_, err = migrations.Up(t.Context(), conn)
 	require.ErrorAs(t, err, &mismatch)
+}
+
+// TestQuotaWindowTable: a window is there once and never unnamed, and its count
+// starts at zero (A11, A12).
+func TestQuotaWindowTable(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	insert := func(statement string) string {
+		_, err := pool.Exec(t.Context(), statement)
+		var refused *pgconn.PgError
+		if errors.As(err, &refused) {
+			return refused.Code
+		}
+		require.NoError(t, err)
+		return ""
+	}
+	require.Equal(t, "23502", insert("INSERT INTO adjourn.quota_window (window_start, count) VALUES (NULL, 1)"))
+	require.Empty(t, insert("INSERT INTO adjourn.quota_window (window_start) VALUES ('2026-12-01T10:00:00Z')"))
+	require.Equal(t, "23505", insert("INSERT INTO adjourn.quota_window (window_start) VALUES ('2026-12-01T10:00:00Z')"))
+	var count int
+	require.NoError(t, pool.QueryRow(t.Context(), "SELECT count FROM adjourn.quota_window").Scan(&count))
+	require.Zero(t, count)
 }
