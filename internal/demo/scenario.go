@@ -14,6 +14,7 @@ import (
 	"github.com/adjourn/adjourn/internal/app"
 	"github.com/adjourn/adjourn/internal/playground"
 	"github.com/adjourn/adjourn/internal/submission"
+	"github.com/adjourn/adjourn/quota"
 )
 
 // Ceiling of a window in the demo.
@@ -133,7 +134,7 @@ func (run *run) enforce(ctx context.Context, works []byte) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, clearTimeout, errors.New("the works took too long"))
 	defer cancel()
 	return run.withWorker(ctx, true, works, func(now time.Time) (bool, error) {
-		if start := windowAt(now, run.enforcedSince, run.window); start.After(turned) {
+		if start := quota.WindowAt(now, run.window).Start; start.After(turned) {
 			turned = start
 			if err := run.announce(ctx, now, start); err != nil {
 				return false, err
@@ -142,12 +143,6 @@ func (run *run) enforce(ctx context.Context, works []byte) error {
 		left, err := run.left(ctx)
 		return left == 0, err
 	})
-}
-
-// windowAt is the start of the window that now lies in, counted from the start of
-// an earlier one.
-func windowAt(now, earlier time.Time, length time.Duration) time.Time {
-	return earlier.Add(now.Sub(earlier) / length * length)
 }
 
 func (run *run) announce(ctx context.Context, now, start time.Time) error {
