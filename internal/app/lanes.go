@@ -42,10 +42,13 @@ func openPools(ctx context.Context, parts *parts) (opened pools, err error) {
 	arbiterLimits := func(settings *pgxpool.Config) {
 		quotapostgres.ConfigurePool(settings, cfg.Quota.LockTimeout, cfg.Quota.StatementTimeout)
 	}
+	laneLimits := func(settings *pgxpool.Config) {
+		workpostgres.ConfigurePool(settings, settings.ConnConfig.RuntimeParams["application_name"])
+	}
 	var errs [3]error
 	opened.arbiter, errs[0] = parts.openPool(ctx, "arbiter", cfg.Quota.PoolSize, arbiterLimits)
-	opened.override, errs[1] = parts.openPool(ctx, "override", cfg.Emission.OverridePoolSize, nil)
-	opened.general, errs[2] = parts.openPool(ctx, "general", cfg.Emission.PoolSize+generalExtra, nil)
+	opened.override, errs[1] = parts.openPool(ctx, "override", cfg.Emission.OverridePoolSize, laneLimits)
+	opened.general, errs[2] = parts.openPool(ctx, "general", cfg.Emission.PoolSize+generalExtra, laneLimits)
 	return opened, errors.Join(errs[:]...)
 }
 
