@@ -40,7 +40,8 @@ type Grant struct {
 	Now time.Time
 	// Slots granted; from 0 to what was asked.
 	Slots int
-	// Count is how many slots of the window are taken after this answer.
+	// Count is how many slots of the window are taken after this answer. A refusal
+	// may tell an earlier count, at or above the ceiling.
 	Count int
 	// Reason of the refusal; empty when everything asked was granted.
 	Reason Reason

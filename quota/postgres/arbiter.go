@@ -17,7 +17,8 @@ var ErrArbiterClosed = errors.New("the arbiter is closed")
 
 // Arbiter decides on its own pool, shared by all processes on one database. The
 // concurrent Reserve calls of one process are combined into one statement in
-// flight. Safe for concurrent use.
+// flight, and a window known to be full refuses without one, until it turns or a
+// caller brings a higher ceiling. Safe for concurrent use.
 type Arbiter struct {
 	pool     *pgxpool.Pool
 	register Register
@@ -45,7 +46,8 @@ func NewArbiter(pool *pgxpool.Pool, options Options) *Arbiter {
 // [ErrArbiterClosed]. It may be called more than once.
 func (arbiter *Arbiter) Close() { arbiter.combiner.close() }
 
-// Reserve implements [quota.Arbiter].
+// Reserve implements [quota.Arbiter]. The count of a refusal from memory is what
+// this process knew last; others may have pushed it further since.
 func (arbiter *Arbiter) Reserve(ctx context.Context, ceiling int32, slots int) (quota.Grant, error) {
 	return arbiter.combiner.Reserve(ctx, ceiling, slots)
 }
@@ -59,6 +61,7 @@ func (arbiter *Arbiter) ReserveOnce(ctx context.Context, ceiling int32, key stri
 	}
 	ctx, cancel := arbiter.bounded(ctx)
 	defer cancel()
+	defer arbiter.combiner.full.forget()
 	var grant quota.Grant
 	var batch pgx.Batch
 	batch.Queue(lockKeySQL, key)
@@ -100,6 +103,7 @@ func (arbiter *Arbiter) PruneOnce(ctx context.Context, limit int) (int, error) {
 func (arbiter *Arbiter) Charge(ctx context.Context, windowStart time.Time, emissions int) error {
 	ctx, cancel := arbiter.bounded(ctx)
 	defer cancel()
+	defer arbiter.combiner.full.forget()
 	return arbiter.register.Charge(ctx, arbiter.pool, windowStart, emissions)
 }
 
@@ -107,6 +111,7 @@ func (arbiter *Arbiter) Charge(ctx context.Context, windowStart time.Time, emiss
 func (arbiter *Arbiter) Hold(ctx context.Context, until time.Time) error {
 	ctx, cancel := arbiter.bounded(ctx)
 	defer cancel()
+	defer arbiter.combiner.full.forget()
 	return arbiter.register.Hold(ctx, arbiter.pool, until)
 }
 

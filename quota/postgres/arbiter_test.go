@@ -26,8 +26,8 @@ func TestArbiter(t *testing.T) {
 	})
 }
 
-// TestReserveIsOneStatement: one reservation, granted, refused or combined, is
-// one statement (A14, A18).
+// TestReserveIsOneStatement: one reservation, granted or refused, is one statement
+// (A14, A18); while the window is known to be full a refusal needs none.
 func TestReserveIsOneStatement(t *testing.T) {
 	t.Parallel()
 	pool, _ := newSteady(t)
@@ -35,12 +35,56 @@ func TestReserveIsOneStatement(t *testing.T) {
 	arbiter := newArbiter(t, another(t, pool, func(config *pgxpool.Config) {
 		config.ConnConfig.Tracer = &traced
 	}), daily())
-	for reservation := range 10 {
-		grant, err := arbiter.Reserve(t.Context(), 5, 1)
+	reserve := func(ceiling int32, count int, granted bool, statements int) {
+		t.Helper()
+		grant, err := arbiter.Reserve(t.Context(), ceiling, 1)
 		require.NoError(t, err)
-		require.Equal(t, reservation >= 5, grant.Refused())
-		require.EqualValues(t, reservation+1, traced.statements.Load())
+		require.Equal(t, granted, !grant.Refused())
+		require.Equal(t, count, grant.Count)
+		require.EqualValues(t, statements, traced.statements.Load())
 	}
+	for reservation := 1; reservation <= 5; reservation++ {
+		reserve(5, reservation, true, reservation)
+	}
+	for range 10 {
+		reserve(5, 5, false, 5)
+		reserve(3, 5, false, 5)
+		reserve(-1, 5, false, 5)
+	}
+	reserve(7, 6, true, 6)
+	reserve(6, 6, false, 6)
+	exec(t, pool, "UPDATE adjourn.quota_window SET count = 7")
+	reserve(7, 7, false, 7)
+	reserve(7, 7, false, 7)
+}
+
+// TestWhatThisProcessChangesItKnows: its own charge, hold or keyed reservation
+// shows in its next refusal, although the window was known to be full.
+func TestWhatThisProcessChangesItKnows(t *testing.T) {
+	t.Parallel()
+	pool, _ := newSteady(t)
+	arbiter := newArbiter(t, pool, daily())
+	refused := func(count int, reason quota.Reason) {
+		t.Helper()
+		for range 2 {
+			grant, err := arbiter.Reserve(t.Context(), 5, 1)
+			require.NoError(t, err)
+			require.Equal(t, count, grant.Count)
+			require.Equal(t, reason, grant.Reason)
+		}
+	}
+	grant, err := arbiter.Reserve(t.Context(), 5, 5)
+	require.NoError(t, err)
+	require.Equal(t, 5, grant.Slots)
+	refused(5, quota.ReasonQuotaFull)
+	require.NoError(t, arbiter.Charge(t.Context(), grant.Window.Start, 2))
+	refused(7, quota.ReasonQuotaFull)
+	once, err := arbiter.ReserveOnce(t.Context(), 10, "key")
+	require.NoError(t, err)
+	require.Equal(t, 1, once.Slots)
+	refused(8, quota.ReasonQuotaFull)
+	require.NoError(t, arbiter.Hold(t.Context(), grant.Now.Add(time.Hour)))
+	refused(8, quota.ReasonThirdPartyLimit)
 }
 
 // TestReserveTakesAnyNumber: what a statement cannot express is cut to what it can.

@@ -19,7 +19,8 @@ type reserveFunc func(ctx context.Context, ceiling int32, slots int) (quota.Gran
 
 // combiner turns the concurrent reservations of one process into one statement in
 // flight: while it runs, others queue, and the next one asks for all of them
-// together. The row of the window is hot; what counts is slots per statement.
+// together. The row of the window is hot; what counts is slots per statement. A
+// window known to be full needs no statement at all.
 //
 // One goroutine runs the statements, from newCombiner to close. Callers wait on
 // their own context: one that gives up after its share was granted leaves its
@@ -27,6 +28,8 @@ type reserveFunc func(ctx context.Context, ceiling int32, slots int) (quota.Gran
 type combiner struct {
 	reserve reserveFunc
 	timeout time.Duration
+	full    knownFull
+	started time.Time // what [instant.elapsed] counts from
 
 	queue   chan *call
 	closing chan struct{}
@@ -51,6 +54,7 @@ func newCombiner(reserve reserveFunc, timeout time.Duration) *combiner {
 	combiner := &combiner{
 		reserve: reserve,
 		timeout: timeout,
+		started: time.Now(),
 		queue:   make(chan *call, queueMax),
 		closing: make(chan struct{}),
 		ended:   make(chan struct{}),
@@ -66,10 +70,13 @@ func (combiner *combiner) close() {
 	<-combiner.ended
 }
 
-// Reserve queues and waits.
+// Reserve answers a refusal that is already known, or queues and waits.
 func (combiner *combiner) Reserve(ctx context.Context, ceiling int32, slots int) (quota.Grant, error) {
 	if err := ctx.Err(); err != nil {
 		return quota.Grant{}, err
+	}
+	if grant, known := combiner.full.refuse(combiner.now(), ceiling, slots); known {
+		return grant, nil
 	}
 	one := &call{ctx: ctx, ceiling: ceiling, slots: slots, answer: make(chan answer, 1)}
 	select {
@@ -161,6 +168,7 @@ func (combiner *combiner) ask(together []*call) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(together[0].ctx), combiner.timeout)
 	defer cancel()
+	asked := combiner.now()
 	grant, err := combiner.reserve(ctx, together[0].ceiling, slots)
 	if err != nil {
 		for _, one := range together {
@@ -168,9 +176,16 @@ func (combiner *combiner) ask(together []*call) {
 		}
 		return
 	}
+	combiner.full.learn(asked, grant)
 	for i, part := range share(grant, together) {
 		together[i].answer <- answer{grant: part}
 	}
+}
+
+// now reads both of this process's clocks.
+func (combiner *combiner) now() instant {
+	now := time.Now()
+	return instant{wall: now.Round(0), elapsed: now.Sub(combiner.started)}
 }
 
 // wanted is at most the highest ceiling there is, so that no sum overflows.

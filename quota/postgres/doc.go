@@ -9,7 +9,8 @@
 //
 // # One reservation
 //
-//	Reserve ──► combiner ──► one statement in flight per process
+//	Reserve ──► known to be full? ──► refusal from memory
+//	     └────► combiner ──► one statement in flight per process
 //	                             │
 //	        guard: ceiling ≥ 1, slots ≥ 1, no hold, room in the snapshot
 //	           │ no                                      │ yes
@@ -26,6 +27,8 @@
 //     snapshot may only refuse.
 //   - No grant carries the count past the ceiling it came with, whatever the row
 //     held before; a ceiling below 1 grants nothing and writes no row.
+//   - A refusal from memory is one the statement would have given: within a window
+//     counts only rise, and the memory ends before the window does.
 //   - Every window_start written went through adjourn.window_floor.
 //   - A slot once granted stays counted: callers that gave up, answers that were
 //     lost and processes that died leave an over-count, never an under-count.

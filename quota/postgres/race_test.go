@@ -61,28 +61,24 @@ func TestRaceOf64Connections(t *testing.T) {
 // (A03, A08, A09). Not parallel, as above.
 func TestRaceOfFourProcesses(t *testing.T) {
 	pool, register := newSteady(t)
-	var arbiters [4]*Arbiter
-	for i := range arbiters {
-		arbiters[i] = newArbiter(t, another(t, pool, connections(4)), daily())
+	race := func(options quotatest.RaceOptions) []string {
+		exec(t, pool, "TRUNCATE adjourn.quota_window")
+		var arbiters [4]*Arbiter
+		for i := range arbiters {
+			arbiters[i] = newArbiter(t, another(t, pool, connections(4)), daily())
+		}
+		var next atomic.Int64
+		return quotatest.Race(t.Context(), func(
+			ctx context.Context, ceiling int32, slots int,
+		) (quota.Grant, error) {
+			return arbiters[next.Add(1)%int64(len(arbiters))].Reserve(ctx, ceiling, slots)
+		}, options)
 	}
-	var next atomic.Int64
-	violations := quotatest.Race(t.Context(), func(
-		ctx context.Context, ceiling int32, slots int,
-	) (quota.Grant, error) {
-		return arbiters[next.Add(1)%int64(len(arbiters))].Reserve(ctx, ceiling, slots)
-	}, moving(2))
-	require.Empty(t, violations)
-
-	exec(t, pool, "TRUNCATE adjourn.quota_window")
+	require.Empty(t, race(moving(2)))
 	const ceiling = 1000
-	violations = quotatest.Race(t.Context(), func(
-		ctx context.Context, ceiling int32, slots int,
-	) (quota.Grant, error) {
-		return arbiters[next.Add(1)%int64(len(arbiters))].Reserve(ctx, ceiling, slots)
-	}, quotatest.RaceOptions{
+	require.Empty(t, race(quotatest.RaceOptions{
 		Callers: 64, Rounds: 40, SlotsMax: 2, CeilingMin: ceiling, CeilingMax: ceiling, Seed: 3,
-	})
-	require.Empty(t, violations)
+	}))
 	usage, err := register.Usage(t.Context(), pool)
 	require.NoError(t, err)
 	require.Equal(t, ceiling, usage.Count, "more was asked than there is")
