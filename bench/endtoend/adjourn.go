@@ -18,8 +18,10 @@ type outcome struct {
 	events int64
 }
 
-func (outcome outcome) rate() float64          { return float64(outcome.works) / outcome.took.Seconds() }
-func (outcome outcome) eventsPerWork() float64 { return float64(outcome.events) / float64(outcome.works) }
+func (outcome outcome) rate() float64 { return float64(outcome.works) / outcome.took.Seconds() }
+func (outcome outcome) eventsPerWork() float64 {
+	return float64(outcome.events) / float64(outcome.works)
+}
 
 // ours is Adjourn, one worker with all lanes.
 func (stage *stage) ours(ctx context.Context, works int) (outcome, error) {
