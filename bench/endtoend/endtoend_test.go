@@ -22,3 +22,11 @@ func TestRun(t *testing.T) {
 		require.Positive(t, target.Measured, target)
 	}
 }
+
+// TestMemory is a smoke test with a real worker process.
+func TestMemory(t *testing.T) {
+	sheet := report.NewSheet(t.Output())
+	require.NoError(t, endtoend.Memory(t.Context(), sheet, endtoend.Options{Quick: true}))
+	require.Len(t, sheet.Figures(), 6)
+	require.Len(t, sheet.Targets(), 2)
+}
